@@ -13,6 +13,9 @@ pub struct ChangeEmail {
     /// A stranger who finds an open session must not be able to take the account over.
     #[serde(serialize_with = "sent::whole")]
     pub password: Presented,
+    /// With a second factor: the code that the authenticator shows, or a recovery code.
+    #[serde(serialize_with = "sent::optional")]
+    pub code: Option<Presented>,
 }
 
 /// A link was sent to the address. A newer one takes its place.

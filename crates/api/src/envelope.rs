@@ -50,7 +50,7 @@ closed_set! {
         Unauthenticated = "unauthenticated",
         /// Login failed: unknown account or wrong password.
         InvalidCredentials = "invalid_credentials",
-        /// The account has a second factor: log in with `code` as well.
+        /// The account has a second factor: send `code` as well.
         CodeRequired = "code_required",
         /// The second factor's code is wrong, used already or too old.
         InvalidCode = "invalid_code",

@@ -60,7 +60,8 @@ closed_set! {
         ExecutionSucceeded = "execution.succeeded",
         ExecutionFailed = "execution.failed",
         ExecutionCancelled = "execution.cancelled",
-        /// A certificate was not to be had in several tries, or not renewed and the one in use is near its end. It is tried again.
+        /// A certificate was not to be had in several tries, or in one and the one in use is near its end: it is tried again. Or one that a member
+        /// has uploaded is near its end or past it, and no other is ordered. The reason says which.
         CertificateFailed = "certificate.failed",
         /// After that: there is one that is good for long.
         CertificateRecovered = "certificate.recovered",

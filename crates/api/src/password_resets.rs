@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Email, NewPassword, Presented, Timestamp, sent};
 
-/// Shown only now. It works once; a newer one takes its place.
+/// Shown only now. It works once; a newer one that an admin makes takes its place.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct PasswordReset {
     pub token: String,

@@ -15,7 +15,7 @@ use crate::auth::under_way::UnderWay;
 use crate::build_limits::BuildLimits;
 use crate::clock::{Clock, Ids, RequestIds};
 use crate::config::Config;
-use crate::disk::DatabaseDisk;
+use crate::disk::{DatabaseDisk, Disks};
 use crate::engine_health::EngineHealth;
 use crate::error::{Error, Result};
 use crate::figures;
@@ -39,10 +39,13 @@ const DELIVERIES_HELD: usize = 16;
 const UNPACKINGS: usize = 2;
 /// Calls to other servers at once; more wait.
 const CALLS: usize = 32;
+/// Each takes some queries of the database; more are refused.
+pub const RESET_REQUESTS: usize = 32;
 const EVENTS: &str = "Events are followed";
 
 pub struct App {
     pub db: Db,
+    pub disks: Disks,
     pub database_disk: DatabaseDisk,
     pub database_probe: DatabaseProbe,
     /// Of the data folder.
@@ -62,6 +65,10 @@ pub struct App {
     pub passwords: Passwords,
     /// Tries to prove an identity.
     pub logins: Limiter,
+    /// Mails of the installation, apart from those tries: each has room of its own.
+    pub mails: Limiter,
+    /// Requests for a link for a new password that are worked on.
+    pub reset_requests: Arc<tokio::sync::Semaphore>,
     /// Calls to other servers.
     outgoing: tokio::sync::OnceCell<Outgoing>,
     authority_calls: tokio::sync::OnceCell<Arc<Outgoing>>,
@@ -128,6 +135,8 @@ impl App {
         Self {
             passwords: Passwords::new(config.parallel_logins, PasswordCost::default()),
             logins: Limiter::default(),
+            mails: Limiter::default(),
+            reset_requests: Arc::new(tokio::sync::Semaphore::new(RESET_REQUESTS)),
             outgoing: tokio::sync::OnceCell::new(),
             authority_calls: tokio::sync::OnceCell::new(),
             mail_calls: tokio::sync::OnceCell::new(),
@@ -161,6 +170,7 @@ impl App {
             address_for_edge: None,
             setup_token: Token::random(),
             db,
+            disks: Disks::default(),
             database_disk: DatabaseDisk::default(),
             database_probe: DatabaseProbe::default(),
             folder_probe: FolderProbe::default(),

@@ -1,5 +1,7 @@
 //! Whether the container engine can be used, as it was last seen.
 
+use std::path::PathBuf;
+
 use parking_lot::RwLock;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +31,10 @@ pub enum Another {
 }
 
 #[derive(Default)]
-pub struct EngineHealth(RwLock<EngineState>);
+pub struct EngineHealth {
+    state: RwLock<EngineState>,
+    folder: RwLock<Option<PathBuf>>,
+}
 
 impl EngineHealth {
     /// Why it cannot be used; nothing when it can.
@@ -52,10 +57,20 @@ impl EngineHealth {
 
     /// What was seen before.
     pub fn set(&self, seen: EngineState) -> EngineState {
-        std::mem::replace(&mut *self.0.write(), seen)
+        std::mem::replace(&mut *self.state.write(), seen)
     }
 
     pub fn seen(&self) -> EngineState {
-        self.0.read().clone()
+        self.state.read().clone()
+    }
+
+    /// Where the engine keeps what it has, if it has told.
+    pub fn folder(&self) -> Option<PathBuf> {
+        self.folder.read().clone()
+    }
+
+    /// Empty when it does not tell.
+    pub fn set_folder(&self, folder: PathBuf) {
+        *self.folder.write() = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
     }
 }

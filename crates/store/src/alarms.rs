@@ -31,29 +31,32 @@ words! {
 
 words_of_columns! { AlarmKind }
 
-/// Turns an alarm on or off. False when it was that already, and when it has changed after `not_after`.
+/// Turns an alarm on or off. False when it was that already, and when it has changed within these seconds. A change that is further ahead
+/// than that is of a clock that was wrong, and counts for nothing: it must not keep the alarm as it is until its time has come.
 pub async fn turn(
     tx: &mut Tx,
     kind: AlarmKind,
     subject_id: Uuid,
     is_on: bool,
     now: Timestamp,
-    not_after: Timestamp,
+    least_seconds: i64,
 ) -> Result<bool> {
     let query = match is_on {
         true => {
             "insert into alarms (kind, subject_id, is_on, changed_at) values ($1, $2, $3, $4) \
              on conflict (kind, subject_id) do update set is_on = $3, changed_at = $4 \
-             where alarms.is_on <> $3 and alarms.changed_at <= $5"
+             where alarms.is_on <> $3 and (alarms.changed_at <= $5 or alarms.changed_at > $6)"
         }
         false => {
             "update alarms set is_on = $3, changed_at = $4 \
-             where kind = $1 and subject_id = $2 and is_on <> $3 and changed_at <= $5"
+             where kind = $1 and subject_id = $2 and is_on <> $3 and (changed_at <= $5 or changed_at > $6)"
         }
     };
+    let (not_after, not_before) = (now.plus_seconds(-least_seconds), now.plus_seconds(least_seconds));
     let changed = sql!(tx, |c| {
         let query = sqlx::query(query).bind(kind.as_str()).bind(subject_id).bind(is_on);
-        query.bind(now.micros()).bind(not_after.micros()).execute(c).await.map(|done| done.rows_affected())
+        let query = query.bind(now.micros()).bind(not_after.micros()).bind(not_before.micros());
+        query.execute(c).await.map(|done| done.rows_affected())
     })?;
     Ok(changed == 1)
 }

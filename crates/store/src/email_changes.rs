@@ -5,7 +5,7 @@ use uuid::Uuid;
 use windlass_api::Timestamp;
 
 use crate::db::sql;
-use crate::{Result, Tx};
+use crate::{Conn, Result, Tx};
 
 #[derive(Debug, PartialEq, Eq, FromRow)]
 pub struct EmailChange {
@@ -29,6 +29,11 @@ pub async fn put(tx: &mut Tx, change: &EmailChange, token_hash: &[u8], expires_a
             .map(drop)
     })?;
     Ok(())
+}
+
+pub async fn exists(conn: &mut Conn, token_hash: &[u8], now: Timestamp) -> Result<bool> {
+    let query = "select exists (select 1 from email_changes where token_hash = $1 and expires_at > $2)";
+    Ok(sql!(conn, |c| sqlx::query_scalar(query).bind(token_hash).bind(now.micros()).fetch_one(c).await)?)
 }
 
 /// Uses the link up; nothing when it was used or replaced, or has expired.

@@ -11,6 +11,8 @@ export async function startMailbox() {
   return {
     port,
     args: [
+      // Links are followed by what is behind the #, so any address of this machine will do.
+      ...["--public-url", "http://localhost:7780"],
       ...["--mail-host", "127.0.0.1", "--mail-port", `${port}`, "--mail-security", "none"],
       ...["--mail-from", "Windlass <windlass@example.org>", "--account-mails", "1000"],
     ],

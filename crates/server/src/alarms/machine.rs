@@ -9,7 +9,7 @@ use windlass_store::alarms::{self, AlarmKind};
 
 use super::{Audience, turn};
 use crate::app::App;
-use crate::disk::{self, Space};
+use crate::disk::Space;
 use crate::engine_health::EngineState;
 
 /// What passes sooner is not told.
@@ -72,7 +72,9 @@ impl Machine {
                     well.insert(kind, details);
                 }
                 Seen::Wrong(details) => {
-                    let since = *self.wrong_since.entry(kind).or_insert(now);
+                    let since = self.wrong_since.entry(kind).or_insert(now);
+                    // The clock was set back: since then at the latest.
+                    *since = now.min(*since);
                     if since.plus_seconds(patience_seconds(kind)) <= now {
                         self.owed.insert(kind, details);
                     }
@@ -132,6 +134,8 @@ impl LostLines {
         if batches > self.batches {
             (self.batches, self.last) = (batches, Some(now));
         }
+        // The clock was set back.
+        self.last = self.last.map(|last| last.min(now));
         let is_losing = self.last.is_some_and(|last| last.plus_seconds(PATIENCE_SECONDS) > now);
         match problem {
             Some(problem) => Seen::Wrong(vec![("reason", reason(&problem))]),
@@ -142,10 +146,9 @@ impl LostLines {
 }
 
 async fn disks_seen(app: &App) -> [Seen; 2] {
-    let engine_folder = app.figures.machine.lock().engine_folder.clone();
-    let data = disk::space(app.config.data_dir.clone()).await;
-    let engine = match engine_folder {
-        Some(folder) => disk::space(folder).await,
+    let data = app.disks.space(&app.config.data_dir).await;
+    let engine = match app.engine_health.folder() {
+        Some(folder) => app.disks.space(&folder).await,
         None => None,
     };
     // One disk is told of once.

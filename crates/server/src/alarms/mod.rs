@@ -15,6 +15,7 @@ use windlass_api::EventName;
 use windlass_store::alarms::{self, AlarmKind};
 use windlass_store::{Result, organizations};
 
+use crate::engine_health::EngineState;
 use crate::host::Host;
 use crate::service::work::{EventSubject, Work};
 use machine::Machine;
@@ -22,6 +23,9 @@ use machine::Machine;
 const INTERVAL: Duration = Duration::from_secs(5);
 const LOOKS_PER_LOOK_AT_VISITORS: u64 = 2;
 const LOOKS_PER_LOOK_AT_CERTIFICATES: u64 = 12;
+/// It can be another engine after a while.
+const LOOKS_PER_QUESTION: u64 = 120;
+const ENGINE_LIMIT: Duration = Duration::from_secs(2);
 /// What changes more often than this is told less often than it changes.
 const LEAST_SECONDS: i64 = 60;
 /// More organizations than this are not told of the machine.
@@ -33,6 +37,9 @@ pub async fn run(host: Arc<Host>) {
     for look in 0_u64.. {
         // What belongs to another installation is told by that one.
         if app.engine_health.held_by_another().is_none() {
+            if look.is_multiple_of(LOOKS_PER_QUESTION) || app.engine_health.folder().is_none() {
+                ask_for_folder(&host).await;
+            }
             machine.look(app).await;
             if look.is_multiple_of(LOOKS_PER_LOOK_AT_VISITORS)
                 && let Err(error) = visitors::look(app).await
@@ -46,6 +53,16 @@ pub async fn run(host: Arc<Host>) {
             }
         }
         tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+/// Where the engine keeps what it has, so that its disk is looked at too. One that does not answer is told by others.
+async fn ask_for_folder(host: &Host) {
+    if host.app.engine_health.seen() != EngineState::Well {
+        return;
+    }
+    if let Ok(Ok(engine)) = tokio::time::timeout(ENGINE_LIMIT, host.engine()).await {
+        host.app.engine_health.set_folder(engine.data_root);
     }
 }
 
@@ -77,8 +94,7 @@ pub async fn turn(
     details: &[(&str, &str)],
 ) -> Result<bool> {
     let now = work.app.now();
-    let not_after = now.plus_seconds(-least_seconds(kind));
-    if !alarms::turn(work, kind, subject_id, is_wrong, now, not_after).await? {
+    if !alarms::turn(work, kind, subject_id, is_wrong, now, least_seconds(kind)).await? {
         return Ok(false);
     }
     let name = event_name(kind, is_wrong);

@@ -115,10 +115,23 @@ mod tests {
         Config::from_given(given)
     }
 
+    const PUBLIC: (&str, &str) = ("public-url", "https://windlass.example.org");
+
+    #[test]
+    fn links_need_an_address_to_lead_to() {
+        let server = [("mail-host", "mail.example.org"), ("mail-from", "ops@example.org")];
+        let problems = given(&server).unwrap_err();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].starts_with("public-url: mail-host needs it"), "{problems:?}");
+        assert!(given(&[server[0], server[1], ("public-url", "")]).is_err());
+        assert!(given(&[server[0], server[1], PUBLIC]).is_ok());
+        assert!(given(&[]).is_ok(), "without mails it may be left out");
+    }
+
     #[test]
     fn nothing_is_sent_unless_a_server_is_set() {
         assert!(!given(&[]).unwrap().mail.is_set());
-        let config = given(&[("mail-host", "mail.example.org"), ("mail-from", "ops@example.org")]).unwrap();
+        let config = given(&[("mail-host", "mail.example.org"), ("mail-from", "ops@example.org"), PUBLIC]).unwrap();
         let server = config.mail.server().unwrap();
         assert_eq!((server.port, server.security, server.login.is_none()), (587, SmtpSecurity::Starttls, true));
         assert_eq!((server.from.name.as_str(), &*server.from.email), ("", "ops@example.org"));
@@ -133,7 +146,7 @@ mod tests {
         assert!(problem(&[server[0], server[1], ("mail-username", "ops")]).contains("mail-password"));
         assert!(problem(&[server[0], server[1], ("mail-password", "hunter2")]).contains("mail-username"));
         assert!(!problem(&[("mail-password", "hunter2")]).contains("hunter2"));
-        let whole = [server[0], server[1], ("mail-username", "ops"), ("mail-password", "hunter2")];
+        let whole = [server[0], server[1], ("mail-username", "ops"), ("mail-password", "hunter2"), PUBLIC];
         let config = given(&whole).unwrap();
         assert_eq!(config.mail.server().unwrap().login.unwrap().0, "ops");
         assert!(!format!("{config:?}").contains("hunter2"));

@@ -329,6 +329,9 @@ impl Config {
         }
         problems.extend(config.zones.problem().map(str::to_owned));
         problems.extend(config.mail.problem().map(str::to_owned));
+        if config.mail.is_set() && config.public_url.is_none() {
+            problems.push("public-url: mail-host needs it, because links in mails lead there. Set the address at which people reach this server".into());
+        }
         config.settings = settings;
         if problems.is_empty() { Ok(config) } else { Err(problems) }
     }

@@ -59,7 +59,7 @@ impl Config {
             .taken_by(DATABASE)
             .number(0, 0..=200);
         let public_url = server
-            .row("public-url", "How people and code hosts reach this server; empty for the first listen address")
+            .row("public-url", "How people and code hosts reach this server; empty for the first listen address. With mail-host it must be set")
             .text("URL", "", public_url);
         let trusted_proxies = server
             .row("trusted-proxies", "Proxies in front whose X-Forwarded-For is believed; none by default")
@@ -229,7 +229,7 @@ impl Config {
             account_mails: accounts
                 .row(
                     "account-mails",
-                    "Mails with a link an hour to one address; ten times as many that one user can have sent",
+                    "Mails an hour to one address with a link, and of each kind that tells a user what happened to their account; ten times as many that one user can have sent",
                 )
                 .limit(10, 1..=100_000),
             address_requests: accounts
@@ -532,7 +532,7 @@ impl Config {
                     "disk-low-percent",
                     "With less free room than this share of a disk, disk.low is told to organizations with host access; 0 for never",
                 )
-                .limit(10, 0..=100),
+                .limit(10, 0..=50),
             search_limit: logs
                 .row("search-seconds", "How long one request may search log lines before it answers with what it found")
                 .seconds(5, 1..=60),

@@ -23,7 +23,7 @@ use super::health_check::shown;
 use super::helper::Helper;
 use super::hold;
 use super::paused::Paused;
-use crate::disk;
+use crate::disk::Disks;
 use crate::host::Host;
 use crate::jobs::Held;
 use crate::logs::Secrets;
@@ -210,7 +210,7 @@ async fn copy(host: &Host, helper: &Helper, snapshot: &Snapshot, file: &mut Snap
         file.write(&chunk).await.map_err(|error| file_problem(&error))?;
         if file.bytes >= next_look {
             next_look = file.bytes + BETWEEN_LOOKS;
-            leave_room(&folder).await?;
+            leave_room(&host.app.disks, &folder).await?;
         }
         if most.is_some_and(|most| file.bytes > most) {
             let mib = host.app.config.organization_data_bytes / MIB;
@@ -224,8 +224,8 @@ async fn copy(host: &Host, helper: &Helper, snapshot: &Snapshot, file: &mut Snap
 }
 
 /// The database may be on the same disk.
-async fn leave_room(folder: &Path) -> Result<()> {
-    match disk::space(folder.to_owned()).await {
+async fn leave_room(disks: &Disks, folder: &Path) -> Result<()> {
+    match disks.space(folder).await {
         Some(space) if space.free < space.whole / LEAST_FREE_PART => {
             failed(Failure::DiskFull, "No space left for it: the disk of snapshot-dir is nearly full")
         }

@@ -1,28 +1,18 @@
 //! The machine that this server runs on.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
 
 use super::keep::FINE_SECONDS;
-use crate::engine_health::EngineState;
-use crate::host::Host;
+use crate::app::App;
 
 /// How many points there are in an hour.
 const POINTS: usize = 360;
-/// How many looks there are between two questions where the engine's folder is.
-const LOOKS_PER_QUESTION: u64 = 60;
-const ENGINE_LIMIT: Duration = Duration::from_secs(2);
 
 /// What it was like in the last hour. It is not stored: an operator's own monitor keeps it for longer.
 #[derive(Default)]
 pub struct Machine {
-    looks: u64,
     before: Option<Processors>,
     points: VecDeque<MachinePoint>,
-    /// The engine's folder, if that is on this machine.
-    pub engine_folder: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,7 +36,6 @@ impl Machine {
         let before = std::mem::replace(&mut self.before, processors);
         let cpu_millis = processors.zip(before).and_then(|(now, before)| now.used_since(&before));
         let memory = memory(&texts.meminfo).map(|(whole, free)| whole.saturating_sub(free));
-        self.looks += 1;
         // The clock was set back.
         while self.points.back().is_some_and(|point| point.at >= at) {
             self.points.pop_back();
@@ -71,17 +60,9 @@ fn read() -> Texts {
     Texts { stat: text("/proc/stat"), meminfo: text("/proc/meminfo"), loadavg: text("/proc/loadavg") }
 }
 
-pub(super) async fn take(host: &Arc<Host>, at: i64) {
-    let Ok(texts) = tokio::task::spawn_blocking(read).await else { return };
-    let is_due = {
-        let mut machine = host.app.figures.machine.lock();
-        machine.add(at, &texts);
-        machine.looks % LOOKS_PER_QUESTION == 1
-    };
-    if is_due && host.app.engine_health.seen() == EngineState::Well {
-        let engine = tokio::time::timeout(ENGINE_LIMIT, host.engine()).await;
-        let folder = engine.ok().and_then(Result::ok).map(|engine| engine.data_root);
-        host.app.figures.machine.lock().engine_folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+pub(super) async fn take(app: &App, at: i64) {
+    if let Ok(texts) = tokio::task::spawn_blocking(read).await {
+        app.figures.machine.lock().add(at, &texts);
     }
 }
 

@@ -110,7 +110,7 @@ impl Sampler {
         let app = &host.app;
         // The point that has just ended.
         let at = FINE.point_of(app.now().micros() / SECOND - FINE.seconds);
-        machine::take(host, at).await;
+        machine::take(app, at).await;
         let (ids, rows) = match applications_and_instances(app).await {
             Ok(found) => found,
             Err(error) => {

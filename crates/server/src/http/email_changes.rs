@@ -13,9 +13,17 @@ use crate::auth::{Login, Origin};
 use crate::service::email_changes;
 
 pub fn routes(table: Table) -> Table {
-    use ErrorCode::{EmailTaken, NoMailServer, NotFound};
+    use ErrorCode::{CodeRequired, EmailTaken, InvalidCode, NoMailServer, NotFound};
     table
-        .patch("/user/email", change, user::<EmailChange>("Change email").body::<ChangeEmail>().errors(&[NoMailServer]))
+        .patch(
+            "/user/email",
+            change,
+            user::<EmailChange>("Change email").body::<ChangeEmail>().errors(&[
+                NoMailServer,
+                CodeRequired,
+                InvalidCode,
+            ]),
+        )
         .post(
             "/auth/verify-email",
             verify,

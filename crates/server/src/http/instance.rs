@@ -10,7 +10,6 @@ use super::params::Params;
 use super::respond::{Answer, success};
 use super::table::{Table, user};
 use crate::auth::Admin;
-use crate::disk;
 use crate::records;
 
 const PAGE_SIZE: i64 = 25;
@@ -38,7 +37,7 @@ pub async fn get(admin: Admin) -> Answer {
     let (users, organizations, applications) = instance::counts(&mut conn).await?;
     let (waiting, running) = jobs::counts(&mut conn).await?;
     drop(conn);
-    let disk = disk::space(app.config.data_dir.clone()).await;
+    let disk = app.disks.space(&app.config.data_dir).await;
     let instance = Instance {
         version: env!("CARGO_PKG_VERSION").into(),
         started_at: app.started_at,
@@ -61,12 +60,11 @@ pub async fn get(admin: Admin) -> Answer {
 /// Of the machine of the server that is asked.
 pub async fn get_figures(admin: Admin) -> Answer {
     let app = &admin.app;
-    let engine_folder = app.figures.machine.lock().engine_folder.clone();
-    let engine = match engine_folder {
-        Some(folder) => disk::space(folder).await,
+    let engine = match app.engine_health.folder() {
+        Some(folder) => app.disks.space(&folder).await,
         None => None,
     };
-    let data_folder = disk::space(app.config.data_dir.clone()).await;
+    let data_folder = app.disks.space(&app.config.data_dir).await;
     success("Figures of the machine", records::figures::machine(app, data_folder, engine))
 }
 

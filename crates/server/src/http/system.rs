@@ -153,7 +153,7 @@ async fn database(app: &App) -> Dependency {
     let looked = async {
         app.db.ping().await?;
         let (kind, data_dir) = (app.db.kind(), &app.config.data_dir);
-        Ok::<_, windlass_store::Error>(app.database_disk.is_full(kind, data_dir, app.now()).await)
+        Ok::<_, windlass_store::Error>(app.database_disk.is_full(kind, &app.disks, data_dir, app.now()).await)
     };
     let reason = match tokio::time::timeout(DATABASE_LIMIT, looked).await {
         Ok(Ok(false)) => changes(app).await.into(),

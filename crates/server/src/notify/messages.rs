@@ -135,9 +135,11 @@ pub const fn of(name: EventName) -> Line {
         E::ExecutionCancelled => {
             line(Plain, News, "The extension {extension} was called off", "extensions were called off")
         }
-        E::CertificateFailed => line(Bad, Notable, "No certificate for {domain}", "certificates are missing"),
+        E::CertificateFailed => {
+            line(Bad, Notable, "Trouble with the certificate for {domain}", "certificates have trouble")
+        }
         E::CertificateRecovered => {
-            line(Good, Notable, "{domain} has a certificate again", "certificates came after all")
+            line(Good, Notable, "The certificate for {domain} is in order again", "certificates are in order again")
         }
         E::DiskLow => line(Bad, Notable, "The disk of the {disk} is nearly full", "disks are nearly full"),
         E::DiskRecovered => line(Good, Notable, "The disk of the {disk} has room again", "disks have room again"),
@@ -239,7 +241,7 @@ const FACTS: [(&str, &str); 20] = [
     ("schedule", "Schedule"),
     ("extension", "Extension"),
     ("domain", "Domain"),
-    ("ends", "The present one ends"),
+    ("ends", "The present certificate is good until"),
     ("disk", "Disk"),
     ("free", "Free"),
     ("size", "Size"),

@@ -10,7 +10,8 @@ use windlass_smtp::{Credentials, Limits, Mail, Security, Sender, Sent, Server, S
 
 use crate::app::App;
 use crate::config::MailServer;
-use crate::error::Error;
+use crate::error::{self, Error};
+use crate::service::account_links;
 
 /// So that a person who waits for an answer still gets one: `request-seconds` is longer unless it is set otherwise.
 const LIMITS: Limits = Limits { step: Duration::from_secs(10), whole: Duration::from_secs(20) };
@@ -46,6 +47,14 @@ pub async fn send(app: &App, to: &str, message: &Message, id: Uuid) -> Result<Se
     let outgoing = app.mail_calls().await.map_err(ProductMailError::of_machine)?;
     let mail = written(&server, to, message, id, app.now());
     windlass_smtp::send(&called(&server), &mail, LIMITS, outgoing).await.map_err(ProductMailError::Smtp)
+}
+
+/// Whether its link, if it has one, can still be opened.
+pub async fn is_of_use(app: &App, message: &Message) -> error::Result<bool> {
+    match &message.link {
+        Some(link) => account_links::works(app, &link.url).await,
+        None => Ok(true),
+    }
 }
 
 fn written(server: &MailServer<'_>, to: &str, message: &Message, id: Uuid, now: Timestamp) -> Mail {

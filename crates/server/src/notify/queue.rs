@@ -23,8 +23,10 @@ pub struct ProductMail<'a> {
 
 /// Leaves a mail to be sent through the mail server of the installation. It may hold a token, so it is sealed.
 pub async fn queue_mail(work: &mut Work<'_>, mail: &ProductMail<'_>) -> Result<Uuid> {
-    let destination = Destination { organization_id: None, channel: Channel::Email, recipient: mail.to.to_owned() };
-    let mut notice = waiting(work.app, &destination, mail.message)?;
+    // Each is a destination of its own, so that no mail waits for another.
+    let id = work.app.new_id();
+    let destination = Destination { organization_id: None, channel: Channel::Email, recipient: id.to_string() };
+    let mut notice = Notice { id, recipient: mail.to.to_owned(), ..waiting(work.app, &destination, mail.message)? };
     let sealed = work.app.vault.seal(work, message_cell(notice.id), notice.message.as_bytes()).await?;
     notice.sealed_message = Some(sealed);
     notice.message = String::new();
@@ -32,8 +34,8 @@ pub async fn queue_mail(work: &mut Work<'_>, mail: &ProductMail<'_>) -> Result<U
     notice.title = "mail of the installation".to_owned();
     notice.expires_at = mail.expires_at.map(Timestamp::micros);
     notices::insert_all(work, std::slice::from_ref(&notice)).await?;
-    // Who asks for a link must not wait for an older mail that the server did not take.
-    hasten(work, &destination).await?;
+    let job = queue::notices(work.app.new_id(), &destination);
+    work.enqueue(&job).await?;
     Ok(notice.id)
 }
 

@@ -63,7 +63,7 @@ pub(super) enum Sending {
     Off,
     /// The installation has no mail server any more.
     NoServer(&'static str),
-    /// Those who would hear it may not (any more).
+    /// Those who would hear it may not (any more), or its link works no more.
     Withheld(&'static str),
 }
 
@@ -83,7 +83,7 @@ pub(super) async fn send(app: &App, notice: &Notice) -> Result<Sending> {
             Ok(Sending::Tried(tried, Some(Box::new(config))))
         }
         (Some(organization_id), None) => send_to_member(app, organization_id, notice, &message).await,
-        (None, _) => Ok(send_product_mail(app, notice, &message).await),
+        (None, _) => send_product_mail(app, notice, &message).await,
     }
 }
 
@@ -304,9 +304,12 @@ fn refused(destination: String, error: &SmtpError) -> Tried {
     Tried { destination, status: None, problem, answer: String::new(), verdict }
 }
 
-async fn send_product_mail(app: &App, notice: &Notice, message: &Message) -> Sending {
+async fn send_product_mail(app: &App, notice: &Notice, message: &Message) -> Result<Sending> {
+    if !product_mail::is_of_use(app, message).await? {
+        return Ok(Sending::Withheld("its link was used, withdrawn or replaced before it could be sent"));
+    }
     let destination = "the mail server of the installation".to_owned();
-    match product_mail::send(app, &notice.recipient, message, notice.id).await {
+    Ok(match product_mail::send(app, &notice.recipient, message, notice.id).await {
         Ok(sent) => Sending::Tried(taken(destination, sent.answer.to_string()), None),
         Err(ProductMailError::NoServer) => Sending::NoServer("the installation has no mail server any more"),
         Err(ProductMailError::Smtp(error)) => Sending::Tried(refused(destination, &error), None),
@@ -314,7 +317,7 @@ async fn send_product_mail(app: &App, notice: &Notice, message: &Message) -> Sen
             let verdict = Verdict::Later(None);
             Sending::Tried(Tried { destination, status: None, problem, answer: String::new(), verdict }, None)
         }
-    }
+    })
 }
 
 #[cfg(test)]

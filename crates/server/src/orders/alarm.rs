@@ -36,8 +36,18 @@ pub fn is_near_end(not_before: Timestamp, not_after: Timestamp, now: Timestamp) 
 
 pub async fn tell_failure(work: &mut Work<'_>, order: &CertificateOrder, in_use: Option<Lifetime>) -> Result<()> {
     let ends = in_use.map(|in_use| in_use.not_after.to_string()).unwrap_or_default();
-    let details = [("domain", order.domain.as_str()), ("reason", order.problem.as_str()), ("ends", ends.as_str())];
+    let reason = reason(order, in_use);
+    let details = [("domain", order.domain.as_str()), ("reason", reason.as_str()), ("ends", ends.as_str())];
     turn(work, AlarmKind::Certificate, order.id, true, audience(order), &details).await.map(drop)
+}
+
+/// What went wrong, what visitors get meanwhile, and that it goes on.
+fn reason(order: &CertificateOrder, in_use: Option<Lifetime>) -> String {
+    let meanwhile = match in_use {
+        Some(_) => "Until it ends the present certificate is served",
+        None => "Until then the domain has no certificate that browsers accept",
+    };
+    format!("{} {meanwhile}. It is tried again at {}.", order.problem, order.next_at)
 }
 
 /// Nothing is told if no failure was.

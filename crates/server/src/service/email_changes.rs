@@ -9,14 +9,16 @@ use crate::app::App;
 use crate::auth::token::{self, Token};
 use crate::auth::{Login, Origin};
 use crate::error::{Error, Result};
+use crate::service::account_links::AccountLink;
 use crate::service::audit::{Action, Actor, Change, Resource};
-use crate::service::mails::{self, LinkMail};
+use crate::service::mails::{self, LinkMail, News};
+use crate::service::second_factor;
 use crate::service::tries::{count_mail, count_mail_of, limit_address, prove_password};
 use crate::service::work::Work;
 
 const SECONDS: i64 = 24 * 3_600;
 
-/// Sends the link. Whether another account has the address is told to those who open it, and to no other.
+/// Sends the link, and tells the present address, while the user can still do something about it. Whether another account has the address is told to those who open it, and to no other.
 pub async fn ask(login: &Login, input: &ChangeEmail) -> Result<api::EmailChange> {
     let (app, user) = (&login.app, &login.caller.user);
     mails::require_server(app)?;
@@ -28,7 +30,8 @@ pub async fn ask(login: &Login, input: &ChangeEmail) -> Result<api::EmailChange>
     count_mail(app, &input.email)?;
     let (token, expires_at) = (Token::random(), app.now().plus_seconds(SECONDS));
     let change = EmailChange { user_id: user.id, email: input.email.to_string() };
-    let mut work = app.begin_own(&login.caller).await?;
+    let (actor, mut work) = (login.caller.actor(), app.begin_own(&login.caller).await?);
+    let how = second_factor::require(&mut work, &actor, user, input.code.as_ref()).await?;
     email_changes::put(&mut work, &change, &token.hash(), expires_at).await?;
     let lines: [&str; 3] = [
         &format!("A user of {} says that this is their e-mail address.", app.config.public_url()),
@@ -40,12 +43,14 @@ pub async fn ask(login: &Login, input: &ChangeEmail) -> Result<api::EmailChange>
         title: "Is this your e-mail address?",
         lines: &lines,
         label: "Yes, it is mine",
-        // Behind the #, so that the token stays in the browser and reaches no server's log.
-        url: &format!("{}/#verify-email={}", app.config.public_url(), token.reveal()),
+        url: &AccountLink::EmailChange.url(app, &token),
         expires_at,
     };
     mails::send_link(&mut work, &mail).await?;
-    record(&mut work, &login.caller.actor(), "asked to have the e-mail address", &change);
+    if change.email != user.email {
+        mails::tell(&mut work, user, News::EmailAskedFor { email: &change.email }, &actor).await?;
+    }
+    record(&mut work, &actor, &format!("asked to have the e-mail address {}{how}", change.email), &change);
     work.commit().await?;
     Ok(api::EmailChange { email: change.email, expires_at })
 }
@@ -68,20 +73,20 @@ pub async fn verify(app: &App, origin: &Origin, input: &VerifyEmail) -> Result<(
     })?;
     let actor = Actor::user(&user, origin);
     if change.email != user.email {
-        mails::tell_of_change(&mut work, &user, "Your e-mail address was changed", &actor).await?;
+        mails::tell(&mut work, &user, News::EmailChanged, &actor).await?;
     }
-    record(&mut work, &actor, "proved to have the e-mail address", &change);
+    record(&mut work, &actor, &format!("proved to have the e-mail address {}", change.email), &change);
     work.commit().await?;
     Ok(())
 }
 
-fn record(work: &mut Work<'_>, actor: &Actor, did: &str, change: &EmailChange) {
+fn record(work: &mut Work<'_>, actor: &Actor, summary: &str, change: &EmailChange) {
     let change = Change {
         organization_id: None,
         action: Action::Update,
         resource: Resource::User,
         resource_id: change.user_id,
-        summary: &format!("{did} {}", change.email),
+        summary,
         details: &[("changed", "email"), ("email", &change.email)],
     };
     work.record(actor, &change);

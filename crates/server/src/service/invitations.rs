@@ -12,6 +12,7 @@ use crate::auth::token::{self, Token};
 use crate::auth::{Authority, Login};
 use crate::error::{Error, Result};
 use crate::records;
+use crate::service::account_links::AccountLink;
 use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::mails::{self, LinkMail};
 use crate::service::organizations::add_member;
@@ -29,7 +30,7 @@ pub async fn send(app: &App, authority: &Authority, input: &SendInvitation) -> R
         expires_at: app.now().plus_seconds(app.config.invitation_seconds),
         created_at: app.now(),
     };
-    let link = link(app, &token);
+    let link = AccountLink::Invitation.url(app, &token);
     if app.config.mail.is_set() {
         count_mail_of(app, authority.user_id())?;
         count_mail(app, &invitation.email)?;
@@ -45,11 +46,6 @@ pub async fn send(app: &App, authority: &Authority, input: &SendInvitation) -> R
     record(&mut work, &authority.actor(), Action::Create, &invitation, &summary);
     work.commit().await?;
     Ok(InvitationCreated { invitation: records::invitation(invitation), link, token: token.reveal().to_owned() })
-}
-
-/// Behind the #, so that the token stays in the browser and reaches no server's log.
-fn link(app: &App, token: &Token) -> String {
-    format!("{}/#invitation={}", app.config.public_url(), token.reveal())
 }
 
 async fn mail(work: &mut Work<'_>, authority: &Authority, invitation: &Invitation, link: &str) -> Result<()> {

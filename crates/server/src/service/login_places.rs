@@ -7,7 +7,7 @@ use windlass_store::users::User;
 
 use crate::auth::{Actor, Origin};
 use crate::error::Result;
-use crate::service::mails;
+use crate::service::mails::{self, News};
 use crate::service::work::Work;
 use crate::vault::ring::keyed_hash;
 
@@ -20,10 +20,7 @@ pub async fn note(work: &mut Work<'_>, user: &User, origin: &Origin) -> Result<(
     let since = now.plus_seconds(-KNOWN_SECONDS);
     match login_places::note(work, user.id, &hash, since, now).await? {
         Familiarity::First | Familiarity::Known => Ok(()),
-        Familiarity::New => {
-            let title = "Your account was logged in to from a new place";
-            mails::tell_of_change(work, user, title, &Actor::user(user, origin)).await
-        }
+        Familiarity::New => mails::tell(work, user, News::LoginFromNewPlace, &Actor::user(user, origin)).await,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::auth::Admin;
 use crate::error::{Error, Result};
 use crate::notify::{self, ProductMail, product_mail};
 use crate::service::audit::{Action, Actor, Change, Resource};
-use crate::service::tries::count_mail_of;
+use crate::service::tries::{count_mail_of, may_mail};
 use crate::service::work::Work;
 
 /// A mail with a link. Who opens it proves that mails to the address reach them.
@@ -73,26 +73,75 @@ pub async fn send_link(work: &mut Work<'_>, mail: &LinkMail<'_>) -> Result<()> {
     send(work, mail.to, &message, Some(mail.expires_at)).await
 }
 
-/// Tells users what has happened to their own account, in the transaction in which it happens.
-pub async fn tell(work: &mut Work<'_>, user: &User, title: &str, lines: &[&str]) -> Result<()> {
-    let message = message(work.app.now(), title, lines);
-    send(work, &user.email, &message, None).await
+/// What has happened to an account, and its user is told: what an attacker would do unnoticed.
+#[derive(Clone, Copy)]
+pub enum News<'a> {
+    LoginFromNewPlace,
+    PasswordChanged,
+    PasswordReset,
+    SecondFactorOn,
+    SecondFactorOff,
+    RecoveryCodesRenewed,
+    RecoveryCodeUsed { left: i64 },
+    EmailAskedFor { email: &'a str },
+    EmailChanged,
 }
 
-/// The same of what an attacker would do unnoticed.
-pub async fn tell_of_change(work: &mut Work<'_>, user: &User, title: &str, actor: &Actor) -> Result<()> {
-    let (url, now) = (work.app.config.public_url(), work.app.now());
+impl News<'_> {
+    /// Each is counted for itself, so that one of which there are many hides no other.
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::LoginFromNewPlace => "login from new place",
+            Self::PasswordChanged => "password changed",
+            Self::PasswordReset => "password reset",
+            Self::SecondFactorOn => "second factor on",
+            Self::SecondFactorOff => "second factor off",
+            Self::RecoveryCodesRenewed => "recovery codes renewed",
+            Self::RecoveryCodeUsed { .. } => "recovery code used",
+            Self::EmailAskedFor { .. } => "email asked for",
+            Self::EmailChanged => "email changed",
+        }
+    }
+
+    fn title(self) -> String {
+        let title = match self {
+            Self::LoginFromNewPlace => "Your account was logged in to from a new place",
+            Self::PasswordChanged => "Your password was changed",
+            Self::PasswordReset => "Your password was changed by a link",
+            Self::SecondFactorOn => "Your second factor was turned on",
+            Self::SecondFactorOff => "Your second factor was turned off",
+            Self::RecoveryCodesRenewed => "Your recovery codes were renewed",
+            Self::RecoveryCodeUsed { left } => return format!("A recovery code was used; {left} are left"),
+            Self::EmailAskedFor { .. } => "Another e-mail address was asked for",
+            Self::EmailChanged => "Your e-mail address was changed",
+        };
+        title.to_owned()
+    }
+
+    fn more(self) -> Option<String> {
+        let Self::EmailAskedFor { email } = self else { return None };
+        Some(format!("It becomes {email} when the link is opened that was sent there. A new password ends that link."))
+    }
+}
+
+/// Tells users what has happened to their own account, in the transaction in which it happens: at most so often an hour. The audit log
+/// has all of it.
+pub async fn tell(work: &mut Work<'_>, user: &User, news: News<'_>, actor: &Actor) -> Result<()> {
+    let app = work.app;
+    if !app.config.mail.is_set() || !may_mail(app, user.id, news.kind()) {
+        return Ok(());
+    }
+    let (url, now) = (app.config.public_url(), app.now());
     let by = match actor.origin() {
         Some(origin) => format!("from the address {}", origin.address),
         None => "by the operator of the server".to_owned(),
     };
-    let lines = [
-        format!("This is about your account {} at {url}. It was done {by}, at {now}.", user.email),
-        "If it was not you: set a new password, end your other sessions, revoke the API keys that you do not know, and tell \
-         the operator of the server."
-            .to_owned(),
-    ];
-    tell(work, user, title, &lines.each_ref().map(String::as_str)).await
+    let about = format!("This is about your account {} at {url}. It was done {by}, at {now}.", user.email);
+    let advice = "If it was not you: set a new password, end your other sessions, revoke the API keys that you do not know, and tell \
+                  the operator of the server.";
+    let lines: Vec<String> = [Some(about), news.more(), Some(advice.to_owned())].into_iter().flatten().collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    send(work, &user.email, &message(now, &news.title(), &lines), None).await
 }
 
 async fn send(work: &mut Work<'_>, to: &str, message: &Message, expires_at: Option<Timestamp>) -> Result<()> {

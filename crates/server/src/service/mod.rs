@@ -2,6 +2,7 @@
 //! the reconciler write in transactions of their own.
 
 pub mod access;
+pub mod account_links;
 pub mod adoption;
 pub mod api_keys;
 pub mod app_deliveries;

@@ -151,7 +151,7 @@ pub struct Destination {
     /// None for mail of the installation itself.
     pub organization_id: Option<Uuid>,
     pub channel: Channel,
-    /// Of a mail; empty for every other channel.
+    /// Of a mail of an organization; empty for every other channel. For a mail of the installation the id of its notice.
     pub recipient: String,
 }
 

@@ -12,13 +12,13 @@ use windlass_store::sessions;
 use windlass_store::users::{self, User};
 
 use crate::app::App;
+use crate::auth::Login;
 use crate::auth::limiter::Limit;
 use crate::auth::token::{self, Token};
-use crate::auth::{Login, Origin};
 use crate::error::{Error, Result};
 use crate::random;
 use crate::service::audit::{Action, Actor, Change, Resource};
-use crate::service::mails;
+use crate::service::mails::{self, News};
 use crate::service::tries::{count_try, prove_password};
 use crate::service::work::Work;
 use crate::vault::SealedCell;
@@ -57,7 +57,7 @@ pub async fn confirm(login: &Login, input: &TwoFactorCode) -> Result<RecoveryCod
     // They began with a password alone.
     sessions::delete_others(&mut work, user_id, login.session_id).await?;
     let actor = login.caller.actor();
-    mails::tell_of_change(&mut work, &login.caller.user, "Your second factor was turned on", &actor).await?;
+    mails::tell(&mut work, &login.caller.user, News::SecondFactorOn, &actor).await?;
     record(&mut work, &actor, user_id, "turned their second factor on");
     work.commit().await?;
     Ok(codes)
@@ -70,7 +70,7 @@ pub async fn disable(login: &Login, input: &TwoFactorCode) -> Result<()> {
     prove(&mut work, user_id, &input.code).await?;
     turn_off(&mut work, user_id).await?;
     let actor = login.caller.actor();
-    mails::tell_of_change(&mut work, &login.caller.user, "Your second factor was turned off", &actor).await?;
+    mails::tell(&mut work, &login.caller.user, News::SecondFactorOff, &actor).await?;
     record(&mut work, &actor, user_id, "turned their second factor off");
     work.commit().await?;
     Ok(())
@@ -84,7 +84,7 @@ pub async fn renew_recovery_codes(login: &Login, input: &TwoFactorCode) -> Resul
     prove(&mut work, user_id, &input.code).await?;
     let codes = make_recovery_codes(&mut work, user_id).await?;
     let actor = login.caller.actor();
-    mails::tell_of_change(&mut work, &login.caller.user, "Your recovery codes were renewed", &actor).await?;
+    mails::tell(&mut work, &login.caller.user, News::RecoveryCodesRenewed, &actor).await?;
     record(&mut work, &actor, user_id, "renewed their recovery codes");
     work.commit().await?;
     Ok(codes)
@@ -100,19 +100,14 @@ pub async fn disable_by_operator(app: &App, email: &str) -> Result<()> {
         return Err(Error::new(ErrorCode::TwoFactorState, format!("{email} has no second factor")));
     }
     turn_off(&mut work, user.id).await?;
-    mails::tell_of_change(&mut work, &user, "Your second factor was turned off", &Actor::Operator).await?;
+    mails::tell(&mut work, &user, News::SecondFactorOff, &Actor::Operator).await?;
     record(&mut work, &Actor::Operator, user.id, &format!("turned the second factor of {email} off"));
     work.commit().await?;
     Ok(())
 }
 
-/// At login, after the password: says how the second factor was proven, as the audit tells it.
-pub async fn check_login(
-    work: &mut Work<'_>,
-    user: &User,
-    origin: &Origin,
-    code: Option<&Presented>,
-) -> Result<String> {
+/// After the password, at login and before what would give the account away: says how the second factor was proven, as the audit tells it.
+pub async fn require(work: &mut Work<'_>, actor: &Actor, user: &User, code: Option<&Presented>) -> Result<String> {
     if !second_factors::hold_state(work, user.id).await? {
         return Ok(String::new());
     }
@@ -126,8 +121,7 @@ pub async fn check_login(
         Proof::Code => Ok(" with a second factor".into()),
         Proof::RecoveryCode => {
             let left = second_factors::count_recovery_codes(work, user.id).await?;
-            let title = format!("A recovery code was used to log in; {left} are left");
-            mails::tell_of_change(work, user, &title, &Actor::user(user, origin)).await?;
+            mails::tell(work, user, News::RecoveryCodeUsed { left }, actor).await?;
             Ok(format!(" with a recovery code; {left} are left"))
         }
     }

@@ -13,9 +13,10 @@ use crate::auth::{Login, Origin};
 use crate::error::{Error, Result};
 use crate::records::{self, Viewer};
 use crate::service::audit::{Action, Actor, Change, Resource};
+use crate::service::mails::{self, News};
 use crate::service::tries::{limit_guessing, prove_password};
 use crate::service::work::Work;
-use crate::service::{login_places, mails, second_factor};
+use crate::service::{login_places, second_factor};
 
 pub async fn login(app: &App, origin: &Origin, login: &LoginInput) -> Result<LoggedIn> {
     limit_guessing(app, origin, &login.email)?;
@@ -46,7 +47,8 @@ async fn prove_and_open(
     if !users::hold_password(&mut work, found.user.id, &found.password_hash).await? {
         return Err(wrong());
     }
-    let how = second_factor::check_login(&mut work, &found.user, origin, login.code.as_ref()).await?;
+    let how =
+        second_factor::require(&mut work, &Actor::user(&found.user, origin), &found.user, login.code.as_ref()).await?;
     let logged_in = open(&mut work, origin, &found.user, &format!("logged in{how}")).await?;
     work.commit().await?;
     Ok(logged_in)
@@ -134,7 +136,7 @@ pub async fn change_password(login: &Login, input: &ChangePassword) -> Result<()
         summary: "changed their password",
         details: &[("changed", "password")],
     };
-    mails::tell_of_change(&mut work, &login.caller.user, "Your password was changed", &login.caller.actor()).await?;
+    mails::tell(&mut work, &login.caller.user, News::PasswordChanged, &login.caller.actor()).await?;
     work.record(&login.caller.actor(), &change);
     work.commit().await?;
     Ok(())

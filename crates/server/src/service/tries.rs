@@ -29,15 +29,23 @@ pub fn count_try(app: &App, name: &str, limit: Limit) -> Result<()> {
     app.logins.try_once(name, limit, app.now()).map_err(too_many)
 }
 
-/// Mails with links that strangers, or users, can have sent to an address.
+/// Mails with links that users can have sent to an address.
 pub fn count_mail(app: &App, to: &str) -> Result<()> {
-    count_try(app, &format!("mail to {to}"), Limit::an_hour(app.config.account_mails))
+    let limit = Limit::an_hour(app.config.account_mails);
+    app.mails.try_once(&format!("to {to}"), limit, app.now()).map_err(too_many)
 }
 
 /// Those of one user, to all addresses together.
 pub fn count_mail_of(app: &App, user_id: Uuid) -> Result<()> {
-    let mails = app.config.account_mails.saturating_mul(ACCOUNT_FACTOR);
-    count_try(app, &format!("mails of {user_id}"), Limit::an_hour(mails))
+    let limit = Limit::an_hour(app.config.account_mails.saturating_mul(ACCOUNT_FACTOR));
+    app.mails.try_once(&format!("of {user_id}"), limit, app.now()).map_err(too_many)
+}
+
+/// Whether a user may be sent another mail of a kind now: what strangers ask for, or what others do with the account, must not fill
+/// the mailbox. Counted by the user's id, so that no made-up address takes room.
+pub fn may_mail(app: &App, user_id: Uuid, kind: &str) -> bool {
+    let limit = Limit::an_hour(app.config.account_mails);
+    app.mails.try_once(&format!("{kind} {user_id}"), limit, app.now()).is_ok()
 }
 
 fn too_many(seconds: u64) -> Error {

@@ -10,7 +10,7 @@ use crate::auth::Login;
 use crate::error::{Error, Result};
 use crate::records;
 use crate::service::audit::{Action, Actor, Change, Resource};
-use crate::service::mails;
+use crate::service::mails::{self, News};
 
 pub async fn rename(ctx: &Login, name: &str) -> Result<api::User> {
     let now = ctx.app.now();
@@ -75,7 +75,7 @@ pub async fn reset_password(app: &App, email: &str, password_hash: &str, revoke_
         ),
         details: &[("changed", "password"), ("email", email)],
     };
-    mails::tell_of_change(&mut work, &user, "Your password was changed", &Actor::Operator).await?;
+    mails::tell(&mut work, &user, News::PasswordChanged, &Actor::Operator).await?;
     work.record(&Actor::Operator, &change);
     work.commit().await?;
     Ok(())

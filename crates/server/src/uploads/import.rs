@@ -13,7 +13,6 @@ use windlass_api::ErrorCode;
 use super::archive::{self, Head, Limits, Problem};
 use super::room;
 use crate::app::App;
-use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::programs::{Ended, Group};
 use crate::pushed_repository::{self, Repository};
@@ -55,7 +54,7 @@ async fn run(app: &App, importer: Command, head: Head, tar: File) -> Result<()> 
         archive::convert(tar, limits, &head, Pieces { to, piece: BytesMut::new() })
     });
     let programs = group.run(pushed_repository::read, pushed_repository::read);
-    let (fed, converted, ended) = tokio::join!(feed(&app.config, input, pieces), converting, programs);
+    let (fed, converted, ended) = tokio::join!(feed(app, input, pieces), converting, programs);
     match converted.map_err(Error::internal)? {
         Ok(()) | Err(Problem::Gone) => {}
         Err(Problem::Bad(text)) => return Err(Error::field("body", text)),
@@ -74,12 +73,12 @@ async fn run(app: &App, importer: Command, head: Head, tar: File) -> Result<()> 
 
 /// Ends the program's input when there is no more, and before its end when there is no room. A program that has ended has said why; that is
 /// read elsewhere.
-async fn feed(config: &Config, mut input: ChildStdin, mut pieces: Receiver<Bytes>) -> Result<()> {
+async fn feed(app: &App, mut input: ChildStdin, mut pieces: Receiver<Bytes>) -> Result<()> {
     let mut since_look = BETWEEN_LOOKS;
     while let Some(piece) = pieces.recv().await {
         if since_look >= BETWEEN_LOOKS {
             since_look = 0;
-            room::check(config, piece.len() as u64).await?;
+            room::check(app, piece.len() as u64).await?;
         }
         since_look += piece.len();
         if input.write_all(&piece).await.is_err() {

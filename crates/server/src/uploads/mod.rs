@@ -116,7 +116,7 @@ impl Receiving {
         if file.bytes.saturating_add(announced) > most {
             return Err(self.too_large(most));
         }
-        room::check(&self.app.config, announced).await?;
+        room::check(&self.app, announced).await?;
         let limit = self.app.config.upload_limit;
         let writing = self.write(file, part.body, most);
         tokio::time::timeout(limit, writing).await.map_err(|_| {
@@ -139,7 +139,7 @@ impl Receiving {
             }
             if file.bytes >= next_look {
                 next_look = file.bytes + BETWEEN_LOOKS;
-                room::check(&self.app.config, piece.len() as u64).await?;
+                room::check(&self.app, piece.len() as u64).await?;
             }
             file.write(&piece).await.map_err(no_room)?;
         }

@@ -3,8 +3,7 @@
 use std::io;
 
 use super::{no_room, part_file};
-use crate::config::Config;
-use crate::disk;
+use crate::app::App;
 use crate::error::Result;
 
 /// What must stay free on the disk: the larger of some bytes and a part of the whole.
@@ -12,8 +11,8 @@ const RESERVE: u64 = 256 << 20;
 const LEAST_FREE_PART: u64 = 20;
 
 /// Whether so many bytes more leave enough of it. Others write meanwhile, so who writes much looks again and again.
-pub async fn check(config: &Config, bytes: u64) -> Result<()> {
-    match disk::space(part_file::folder(config)).await {
+pub async fn check(app: &App, bytes: u64) -> Result<()> {
+    match app.disks.space(&part_file::folder(&app.config)).await {
         Some(space) if space.free < bytes.saturating_add(RESERVE.max(space.whole / LEAST_FREE_PART)) => {
             Err(no_room(io::ErrorKind::StorageFull.into()))
         }

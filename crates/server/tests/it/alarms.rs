@@ -1,53 +1,84 @@
 //! What goes wrong by itself is told once, and so is its end.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixListener;
+use tokio::task::JoinHandle;
 use uuid::Uuid;
-use windlass_api::{LogStep, LogStream, Role};
 use windlass_server::alarms::machine::Machine;
-use windlass_server::alarms::{certificates, visitors};
+use windlass_server::alarms::{self, certificates, visitors};
+use windlass_server::disk::{Disks, Space};
 use windlass_server::engine_health::EngineState;
-use windlass_server::service::housekeeping;
+use windlass_server::holder::Holder;
+use windlass_server::host::Host;
 use windlass_store::Kind;
-use windlass_store::logs::Batch;
-use windlass_testing::on_both_databases;
+use windlass_testing::{DatabaseLocation, on_both_databases};
 
 use crate::certificates::upload_of_years;
 use crate::deploys::least;
 use crate::follow::Events;
-use crate::logs::Shop;
 use crate::sessions::log_in;
 use crate::support::{Person, TestServer, id_of, kind};
 use crate::traffic::counted;
 
-on_both_databases!(kind: an_engine_that_is_away_for_long, an_engine_that_comes_back_soon, the_machine_is_for_those_who_may_change_it,
-    a_disk_with_little_room, what_could_not_be_written_is_told_later, log_lines_that_are_lost, visitors_get_errors,
-    each_application_has_its_own_limit, what_is_not_meant_to_run_is_not_unhealthy, an_uploaded_certificate_that_ends);
+on_both_databases!(kind: the_loop_looks_at_all_of_it, visitors_get_errors, each_application_has_its_own_limit,
+    what_is_not_meant_to_run_is_not_unhealthy, an_uploaded_certificate_that_ends, a_certificate_that_is_not_served_any_more);
 
-const SERVER: Uuid = Uuid::from_u128(7);
+pub const SERVER: Uuid = Uuid::from_u128(7);
+
+const GIB: u64 = 1 << 30;
+
+/// A machine whose disks have 100 GiB each, of which so many are free: that of the data folder, and that of what is below `/engine`.
+#[derive(Clone, Default)]
+pub struct FakeDisks(Arc<Mutex<(u64, u64)>>);
+
+impl FakeDisks {
+    pub fn with(data: u64, engine: u64) -> Self {
+        let disks = Self::default();
+        disks.set(data, engine);
+        disks
+    }
+
+    pub fn set(&self, data: u64, engine: u64) {
+        *self.0.lock() = (data, engine);
+    }
+
+    pub fn asked(&self) -> Disks {
+        let disks = self.clone();
+        Disks::asking(Duration::from_secs(20), move |folder| {
+            let (data, engine) = *disks.0.lock();
+            let (free, disk_id) = if folder.starts_with("/engine") { (engine, 2) } else { (data, 1) };
+            Some(Space { free: free * GIB, whole: 100 * GIB, disk_id })
+        })
+    }
+}
 
 /// How full the disk of this machine is does not matter.
-async fn quiet(kind: Kind) -> TestServer {
+pub async fn quiet(kind: Kind) -> TestServer {
     TestServer::with(kind, &[("disk-low-percent", "0")]).await
 }
 
 impl TestServer {
-    async fn look_after(&self, machine: &mut Machine, seconds: i64) {
+    pub async fn look_after(&self, machine: &mut Machine, seconds: i64) {
         self.app.clock.advance_seconds(seconds);
         machine.look(&self.app).await;
     }
 
-    fn lose_engine(&self) {
+    pub fn lose_engine(&self) {
         self.app.engine_health.set(EngineState::Unreachable("connection refused".into()));
     }
 
-    fn find_engine(&self) {
+    pub fn find_engine(&self) {
         self.app.engine_health.set(EngineState::Well);
     }
 
     /// It says what has become of a line a moment after it was given up.
-    async fn until_the_writer_is_well(&self) {
+    pub async fn until_the_writer_is_well(&self) {
         let deadline = Instant::now() + Duration::from_secs(30);
         while self.app.logs.problem().is_some() {
             assert!(Instant::now() < deadline, "the writer stays unwell");
@@ -71,142 +102,60 @@ impl Events {
     }
 }
 
-async fn an_engine_that_is_away_for_long(kind: Kind) {
-    let server = quiet(kind).await;
+/// All that the server itself does: it looks at the engine's disk, the visitors and the certificates, again and again, and needs no figures.
+async fn the_loop_looks_at_all_of_it(kind: Kind) {
+    let (place, disks) = (DatabaseLocation::fresh(kind).await, FakeDisks::with(50, 5));
+    let socket = place.folder.path().join("engine.sock");
+    let engine = answer_as_engine(&socket);
+    let settings = [("figures-seconds", "0"), ("docker-socket", socket.to_str().unwrap())];
+    let server = TestServer::tuned(place, &settings, |app| app.disks = disks.asked()).await;
     let ada = server.admin().await;
-    let mut events = server.events(&ada, "").await;
-    let mut machine = Machine::new(SERVER);
-    server.lose_engine();
-    for seconds in [0, 59] {
-        server.look_after(&mut machine, seconds).await;
-    }
-    server.nothing_more(&ada, &mut events).await;
-    server.look_after(&mut machine, 1).await;
-    let told = json!({ "reason": "connection refused", "server": SERVER });
-    assert_eq!(events.told("engine.lost").await, told);
-    // It is told once, also when the server was started again meanwhile.
-    let mut machine = Machine::new(SERVER);
-    for seconds in [0, 60, 60] {
-        server.look_after(&mut machine, seconds).await;
-    }
-    server.nothing_more(&ada, &mut events).await;
+    let mut body = least("shop");
+    body["domain"] = json!("shop.example.org");
+    let shop = server.running(&ada, body).await;
+    upload_of_years(&server, &ada, &["shop.example.org"], 2026).await;
+    server.app.clock.advance_seconds(363 * 86_400);
+    let ada = log_in(&server, &ada).await;
+    server.count(&shop, 0, counted(100, 100)).await;
     server.find_engine();
-    server.look_after(&mut machine, 0).await;
-    assert_eq!(events.told("engine.recovered").await, json!({ "server": SERVER }));
-    server.look_after(&mut machine, 5).await;
-    server.nothing_more(&ada, &mut events).await;
-    // What is well for long leaves nothing behind.
-    server.app.clock.advance_seconds(2 * 86_400);
-    housekeeping::sweep(&server.app).await.unwrap();
-    assert_eq!(server.place.execute("delete from alarms").await, 0);
-}
-
-async fn an_engine_that_comes_back_soon(kind: Kind) {
-    let server = quiet(kind).await;
-    let ada = server.admin().await;
     let mut events = server.events(&ada, "").await;
-    let mut machine = Machine::new(SERVER);
-    for _ in 0..5 {
-        server.lose_engine();
-        server.look_after(&mut machine, 30).await;
-        server.find_engine();
-        server.look_after(&mut machine, 30).await;
-    }
-    server.nothing_more(&ada, &mut events).await;
+    let holder = Holder::of(&mut server.app.db.read().await.unwrap(), server.place.folder.path()).await.unwrap();
+    let host = Arc::new(Host::new(server.app.clone(), Uuid::from_u128(1), SERVER, holder));
+    let alarms = tokio::spawn(alarms::run(host));
+    assert_eq!(events.told("disk.low").await["disk"], "container engine");
+    assert_eq!(events.told("application.unhealthy").await["application"], "shop");
+    assert_eq!(events.told("certificate.failed").await["domain"], "shop.example.org");
+    // The next look is some seconds later.
+    disks.set(50, 50);
+    server.app.clock.advance_seconds(60);
+    assert_eq!(events.told("disk.recovered").await["disk"], "container engine");
+    alarms.abort();
+    engine.abort();
 }
 
-async fn the_machine_is_for_those_who_may_change_it(kind: Kind) {
-    let server = quiet(kind).await;
-    let ada = server.admin().await;
-    let bob = server.stranger(&ada, "bob").await;
-    let vera = server.join(&ada, "vera", Role::Member).await;
-    let (mut of_ada, mut of_bob) = (server.events(&ada, "").await, server.events(&bob, "").await);
-    let mut of_vera = server.events(&vera, "").await;
-    let mut machine = Machine::new(SERVER);
-    server.lose_engine();
-    for seconds in [0, 60] {
-        server.look_after(&mut machine, seconds).await;
-    }
-    of_ada.told("engine.lost").await;
-    server.nothing_more(&bob, &mut of_bob).await;
-    server.nothing_more(&ada, &mut of_vera).await;
-}
-
-async fn a_disk_with_little_room(kind: Kind) {
-    let server = TestServer::with(kind, &[("disk-low-percent", "100")]).await;
-    let ada = server.admin().await;
-    let mut events = server.events(&ada, "").await;
-    let mut machine = Machine::new(SERVER);
-    for seconds in [0, 5] {
-        server.look_after(&mut machine, seconds).await;
-    }
-    let told = events.told("disk.low").await;
-    assert_eq!((&told["disk"], &told["server"]), (&json!("data folder"), &json!(SERVER)));
-    assert!(told["free"].as_str().unwrap().ends_with(" GiB") && told["size"].as_str().unwrap().ends_with(" GiB"));
-    server.nothing_more(&ada, &mut events).await;
-    // The next start has another limit.
-    let server = TestServer::on(server.place, &[("disk-low-percent", "1")]).await;
-    let mut events = server.events(&ada, "").await;
-    let mut machine = Machine::new(SERVER);
-    server.look_after(&mut machine, 65).await;
-    assert_eq!(events.told("disk.recovered").await["disk"], "data folder");
-}
-
-async fn what_could_not_be_written_is_told_later(kind: Kind) {
-    let server = quiet(kind).await;
-    let ada = server.admin().await;
-    let mut events = server.events(&ada, "").await;
-    let mut machine = Machine::new(SERVER);
-    server.lose_engine();
-    server.look_after(&mut machine, 0).await;
-    server.place.execute("alter table alarms rename to hidden").await;
-    server.look_after(&mut machine, 60).await;
-    server.find_engine();
-    server.look_after(&mut machine, 5).await;
-    server.place.execute("alter table hidden rename to alarms").await;
-    server.look_after(&mut machine, 5).await;
-    events.told("engine.lost").await;
-    // Not twice within a minute.
-    server.look_after(&mut machine, 59).await;
-    server.nothing_more(&ada, &mut events).await;
-    server.look_after(&mut machine, 1).await;
-    events.told("engine.recovered").await;
-}
-
-async fn log_lines_that_are_lost(kind: Kind) {
-    let shop = Shop::new(quiet(kind).await).await;
-    let server = &shop.server;
-    let mut events = server.events(&shop.ada, "").await;
-    let heads = match kind {
-        Kind::Sqlite => {
-            format!("attach '{}' as logs; alter table logs.", server.place.folder.path().join("logs.db").display())
+/// Of a container engine no more than what it says of itself.
+fn answer_as_engine(socket: &Path) -> JoinHandle<()> {
+    let listener = UnixListener::bind(socket).expect("a free path");
+    tokio::spawn(async move {
+        while let Ok((mut caller, _)) = listener.accept().await {
+            let (mut head, mut part) = (Vec::new(), [0; 1024]);
+            while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+                match caller.read(&mut part).await {
+                    Ok(0) | Err(_) => break,
+                    Ok(some) => head.extend_from_slice(&part[..some]),
+                }
+            }
+            let body = match String::from_utf8_lossy(&head).contains("/info ") {
+                true => json!({ "ID": "e", "DockerRootDir": "/engine/root", "SystemTime": "2026-01-01T00:00:00Z" }),
+                false => json!({ "Version": "28.0.0", "ApiVersion": "1.48", "Arch": "amd64" }),
+            };
+            let body = body.to_string();
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
+            let answer = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
+            // A caller that has left wants none.
+            let _ = caller.write_all(answer.as_bytes()).await;
         }
-        Kind::Postgres => "alter table ".to_owned(),
-    };
-    let write = async || {
-        let lines = vec![server.line(LogStream::Stdout, LogStep::Run, "a line".to_owned())];
-        let batch = Batch { application_id: shop.application, deployment_id: shop.deployment, lines, progress: None };
-        let written = tokio::time::timeout(Duration::from_secs(30), server.app.logs.write(batch));
-        written.await.expect("in time").is_ok()
-    };
-    let mut machine = Machine::new(SERVER);
-    server.look_after(&mut machine, 0).await;
-    server.place.execute(&format!("{heads}log_heads rename to hidden")).await;
-    for seconds in [0, 30, 30] {
-        server.app.clock.advance_seconds(seconds);
-        assert!(!write().await);
-        server.until_the_writer_is_well().await;
-        server.look_after(&mut machine, 0).await;
-    }
-    let told = events.told("logs.stopped").await;
-    assert!(told["reason"].as_str().unwrap().contains("could not be stored"), "{told}");
-    server.place.execute(&format!("{heads}hidden rename to log_heads")).await;
-    assert!(write().await);
-    server.until_the_writer_is_well().await;
-    server.look_after(&mut machine, 59).await;
-    server.nothing_more(&shop.ada, &mut events).await;
-    server.look_after(&mut machine, 1).await;
-    assert_eq!(events.told("logs.recovered").await, json!({ "server": SERVER }));
+    })
 }
 
 async fn visitors_get_errors(kind: Kind) {
@@ -310,13 +259,42 @@ async fn an_uploaded_certificate_that_ends(kind: Kind) {
     }
     let told = events.told("certificate.failed").await;
     assert_eq!(told["domain"], "shop.example.org");
-    assert!(told["reason"].as_str().unwrap().ends_with("Upload another one."), "{told}");
+    let reason = told["reason"].as_str().unwrap();
+    assert!(reason.contains("ends at 2026-12-31") && reason.ends_with("Upload another one."), "{told}");
     server.nothing_more(&ada, &mut events).await;
     upload_of_years(&server, &ada, &["shop.example.org"], 2028).await;
     server.app.clock.advance_seconds(60);
     for _ in 0..2 {
         certificates::look(&server.app).await.unwrap();
     }
-    assert_eq!(events.told("certificate.recovered").await, json!({ "domain": "shop.example.org, www.example.org" }));
+    assert_eq!(
+        events.told("certificate.recovered").await,
+        json!({ "domain": "shop.example.org" }),
+        "none is served at www"
+    );
     server.nothing_more(&ada, &mut events).await;
+}
+
+async fn a_certificate_that_is_not_served_any_more(kind: Kind) {
+    let server = quiet(kind).await;
+    let ada = server.admin().await;
+    let mut shop = least("shop");
+    shop["domain"] = json!("shop.example.org");
+    server.deploy(&ada, shop).await;
+    upload_of_years(&server, &ada, &["shop.example.org"], 2026).await;
+    // The year has ended, and no server looked before.
+    server.app.clock.advance_seconds(370 * 86_400);
+    let ada = log_in(&server, &ada).await;
+    let mut events = server.events(&ada, "").await;
+    certificates::look(&server.app).await.unwrap();
+    let told = events.told("certificate.failed").await;
+    let reason = told["reason"].as_str().unwrap();
+    assert!(reason.contains("ended at 2026-12-31") && reason.contains("Browsers refuse it"), "{told}");
+    // Nothing is in its place, so nothing is in order again.
+    let moved = "update applications set domain = 'other.example.org' where domain = 'shop.example.org'";
+    assert_eq!(server.place.execute(moved).await, 1);
+    server.app.clock.advance_seconds(60);
+    certificates::look(&server.app).await.unwrap();
+    server.nothing_more(&ada, &mut events).await;
+    assert_eq!(server.place.execute("delete from alarms").await, 0);
 }

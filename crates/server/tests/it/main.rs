@@ -40,6 +40,8 @@ mod instance;
 mod invitations;
 mod limits;
 mod logs;
+mod machine_alarms;
+mod mailed_links;
 mod mails;
 mod members;
 mod notice_rules;

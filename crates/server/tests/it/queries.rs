@@ -67,6 +67,7 @@ async fn counts(world: &World) -> BTreeMap<String, u64> {
         let valid = world.valid(&operation, &caller).await;
         let before = world.server.app.db.queries();
         world.call(&operation, &valid).by(&caller).ok().await;
+        world.server.resets_end().await;
         // A stream reads on as long as it is followed: how often says nothing about the number of records.
         if operation.id != "follow_events" {
             counts.insert(operation.id, world.server.app.db.queries() - before);

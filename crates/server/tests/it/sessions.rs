@@ -245,7 +245,13 @@ async fn a_removed_member_is_out_at_once(kind: Kind) {
 
 async fn a_login_from_a_new_place_is_mailed(kind: Kind) {
     let from = "Windlass <windlass@example.org>";
-    let settings = [("trusted-proxies", "127.0.0.1"), ("mail-host", "127.0.0.1"), ("mail-from", from)];
+    let settings = [
+        ("public-url", "http://localhost:7780"),
+        ("trusted-proxies", "127.0.0.1"),
+        ("mail-host", "127.0.0.1"),
+        ("mail-from", from),
+        ("account-mails", "5"),
+    ];
     let server = TestServer::with(kind, &settings).await;
     let ada = server.admin().await;
     log_in(&server, &ada).await;
@@ -264,6 +270,22 @@ async fn a_login_from_a_new_place_is_mailed(kind: Kind) {
         server.post("/auth/login", body).header("x-forwarded-for", address).ok().await;
         assert_eq!(queued().await, mails, "{address}");
     }
+    // Who has the password and many addresses does not fill the mailbox with it.
+    let from_many = async || {
+        for number in 0..9 {
+            let body = json!({ "email": ada.email, "password": PASSWORD });
+            let address = format!("203.0.{number}.1");
+            server.post("/auth/login", body).header("x-forwarded-for", &address).ok().await;
+        }
+    };
+    from_many().await;
+    assert_eq!(queued().await, 2, "five within the hour, of which three came before");
+    let change = json!({ "current_password": PASSWORD, "new_password": "another long password" });
+    server.post("/auth/password", change).by(&ada).ok().await;
+    assert_eq!(queued().await, 1, "another kind is counted for itself");
+    let change = json!({ "current_password": "another long password", "new_password": PASSWORD });
+    server.post("/auth/password", change).by(&ada).ok().await;
+    assert_eq!(queued().await, 1);
     server.app.clock.advance_seconds(91 * 86_400);
     log_in(&server, &ada).await;
     assert_eq!(queued().await, 1, "long ago is as good as never");

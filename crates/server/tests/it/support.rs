@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, Method, Request, Response};
@@ -15,6 +16,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use uuid::Uuid;
 use windlass_api::{Role, Timestamp};
+use windlass_server::app::RESET_REQUESTS;
 use windlass_server::auth::password::{PasswordCost, Passwords};
 use windlass_server::clock::{Clock, Ids};
 use windlass_server::config::{self, Config, GivenSettings};
@@ -136,6 +138,15 @@ impl TestServer {
     /// `path` is whole.
     pub fn call_raw(&self, method: Method, path: &str) -> Call<'_> {
         Call { path: path.to_owned(), ..self.call(method, "") }
+    }
+
+    /// Requests for a link for a new password are answered before they are worked on; this waits until they were.
+    pub async fn resets_end(&self) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while self.app.reset_requests.available_permits() < RESET_REQUESTS {
+            assert!(Instant::now() < deadline, "a request for a link is worked on for long");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 
     /// The first user: `ada@example.org`, owner of "Analytical Engines".

@@ -112,6 +112,7 @@ pub async fn world(kind: Kind) -> World {
                 ("organization-uploads", "10000"),
                 ("user-uploads", "10000"),
                 ("organization-uptime-checks", "10000"),
+                ("public-url", "http://127.0.0.1:7780"),
                 ("mail-host", "127.0.0.1"),
                 ("mail-port", &mail_port),
                 ("mail-security", "none"),
@@ -637,6 +638,7 @@ async fn works_and_is_audited(world: &World, operation: &Operation) {
         if operation.id == "delete_organization" {
             reply.json["data"] = json!({ "organization_id": valid.1["id"] });
         }
+        world.server.resets_end().await;
         assert!(world.is_audited(&reply).await, "{} changes state and leaves no audit entry", operation.id);
     }
 }

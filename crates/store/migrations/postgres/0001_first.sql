@@ -116,11 +116,14 @@ create index invitations_expiry on invitations (expires_at);
 create index invitations_invited_by on invitations (invited_by);
 
 create table password_resets (
-    user_id uuid primary key references users (id) on delete cascade,
-    token_hash bytea not null unique check (length(token_hash) = 32),
+    token_hash bytea primary key check (length(token_hash) = 32),
+    user_id uuid not null references users (id) on delete cascade,
+    -- Made by an admin, who gives it to the user; else it was asked for, by the user or by a stranger, and mailed.
+    is_handed_over boolean not null,
     expires_at bigint not null
 );
 
+create index password_resets_user on password_resets (user_id);
 create index password_resets_expiry on password_resets (expires_at);
 
 create table email_changes (

@@ -116,11 +116,14 @@ create index invitations_expiry on invitations (expires_at);
 create index invitations_invited_by on invitations (invited_by);
 
 create table password_resets (
-    user_id blob primary key references users (id) on delete cascade,
-    token_hash blob not null unique check (length(token_hash) = 32),
+    token_hash blob primary key check (length(token_hash) = 32),
+    user_id blob not null references users (id) on delete cascade,
+    -- Made by an admin, who gives it to the user; else it was asked for, by the user or by a stranger, and mailed.
+    is_handed_over integer not null check (is_handed_over in (0, 1)),
     expires_at integer not null
 ) strict, without rowid;
 
+create index password_resets_user on password_resets (user_id);
 create index password_resets_expiry on password_resets (expires_at);
 
 create table email_changes (

@@ -17,6 +17,9 @@ async fn a_link_works_once_until_it_is_replaced_or_expires(db: TestDb) {
     let end = NOW.plus_seconds(60);
     email_changes::put(&mut tx, &wish(1, "a@example.org"), &[1; 32], end).await.unwrap();
     email_changes::put(&mut tx, &wish(1, "b@example.org"), &[2; 32], end).await.unwrap();
+    assert!(!email_changes::exists(&mut tx, &[1; 32], NOW).await.unwrap());
+    assert!(email_changes::exists(&mut tx, &[2; 32], NOW).await.unwrap());
+    assert!(!email_changes::exists(&mut tx, &[2; 32], end).await.unwrap());
     assert_eq!(email_changes::take(&mut tx, &[1; 32], NOW).await.unwrap(), None);
     assert_eq!(email_changes::take(&mut tx, &[2; 32], end).await.unwrap(), None);
     assert_eq!(email_changes::take(&mut tx, &[2; 32], NOW).await.unwrap(), Some(wish(1, "b@example.org")));
@@ -31,7 +34,7 @@ async fn a_new_password_and_a_new_address_end_links(db: TestDb) {
     populate(&mut tx, 1, 1).await;
     let end = NOW.plus_seconds(60);
     email_changes::put(&mut tx, &wish(1, "a@example.org"), &[1; 32], end).await.unwrap();
-    password_resets::put(&mut tx, id(1), &[2; 32], end).await.unwrap();
+    password_resets::put_handed_over(&mut tx, id(1), &[2; 32], end).await.unwrap();
     users::set_email(&mut tx, id(1), "new@example.org", NOW).await.unwrap();
     assert!(!password_resets::exists(&mut tx, &[2; 32], NOW).await.unwrap());
     let user = users::by_id(&mut tx, id(1)).await.unwrap().unwrap();

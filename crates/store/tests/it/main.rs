@@ -29,6 +29,7 @@ mod migrations;
 mod notices;
 mod notification_preferences;
 mod organizations;
+mod password_resets;
 mod pulled_images;
 mod registry_credentials;
 mod releases;

@@ -7,7 +7,7 @@ import { TextField } from "../../ui/Field";
 import { ProblemText, splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
 
-const FIELDS = ["email", "password"];
+const FIELDS = ["email", "password", "code"];
 
 /** Only where the server can send mails: nothing changes before a link is opened. */
 export function ChangeEmail() {
@@ -16,6 +16,7 @@ export function ChangeEmail() {
   const change = useChangeEmail();
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
+  const [code, setCode] = useState("");
   const [problem, rest] = splitProblem(change.error, FIELDS);
   return (
     <section class="card stack">
@@ -26,11 +27,12 @@ export function ChangeEmail() {
         onSubmit={(event) => {
           event.preventDefault();
           change.mutate(
-            { email, password },
+            { email, password, ...(user.two_factor_enabled && { code: code.trim() }) },
             {
               onSuccess: () => {
                 setEmail("");
                 setPassword("");
+                setCode("");
                 tell(t.account.linkSent(email));
               },
             },
@@ -56,6 +58,17 @@ export function ChangeEmail() {
           onValue={setPassword}
           problem={problem("password")}
         />
+        {user.two_factor_enabled && (
+          <TextField
+            label={t.login.code}
+            hint={t.login.codeHint}
+            autocomplete="one-time-code"
+            required
+            value={code}
+            onValue={setCode}
+            problem={problem("code")}
+          />
+        )}
         <ProblemText error={rest} />
         <div class="row">
           <Button type="submit" kind="primary" busy={change.isPending}>

@@ -12,7 +12,7 @@ values ('00000000000000000000000000000005', '00000000000000000000000000000001', 
 insert into invitations (id, organization_id, email, role, token_hash, invited_by, expires_at, created_at)
 values ('00000000000000000000000000000007', '00000000000000000000000000000002', 'grace@example.org', 'member', decode(repeat('00', 32), 'hex'),
     '00000000000000000000000000000001', 2, 1);
-insert into password_resets (user_id, token_hash, expires_at) values ('00000000-0000-0000-0000-000000000001', decode(repeat('00', 32), 'hex'), 2);
+insert into password_resets (token_hash, user_id, is_handed_over, expires_at) values (decode(repeat('00', 32), 'hex'), '00000000-0000-0000-0000-000000000001', true, 2);
 insert into email_changes (user_id, email, token_hash, expires_at) values ('00000000-0000-0000-0000-000000000001', 'new@example.org', decode(repeat('00', 32), 'hex'), 2);
 insert into master_keys (id, check_value, created_at) values (decode('0000000000000001', 'hex'), decode(repeat('00', 32), 'hex'), 1);
 update instance set master_key_id = decode('0000000000000001', 'hex');

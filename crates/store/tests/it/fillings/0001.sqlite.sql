@@ -12,7 +12,7 @@ values (x'00000000000000000000000000000005', x'00000000000000000000000000000001'
 insert into invitations (id, organization_id, email, role, token_hash, invited_by, expires_at, created_at)
 values (x'00000000000000000000000000000007', x'00000000000000000000000000000002', 'grace@example.org', 'member', zeroblob(32),
     x'00000000000000000000000000000001', 2, 1);
-insert into password_resets (user_id, token_hash, expires_at) values (x'00000000000000000000000000000001', zeroblob(32), 2);
+insert into password_resets (token_hash, user_id, is_handed_over, expires_at) values (zeroblob(32), x'00000000000000000000000000000001', 1, 2);
 insert into email_changes (user_id, email, token_hash, expires_at) values (x'00000000000000000000000000000001', 'new@example.org', zeroblob(32), 2);
 insert into master_keys (id, check_value, created_at) values (x'0000000000000001', zeroblob(32), 1);
 update instance set master_key_id = x'0000000000000001';
