@@ -40,6 +40,7 @@ mod servers;
 mod sessions;
 mod shared_variables;
 mod smtp_configs;
+mod uptime;
 mod users;
 mod volumes;
 mod webhook_configs;
