@@ -1,6 +1,6 @@
 //! What a container uses, as the kernel's files and the engine say it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use windlass_runtime::{Groups, Reading};
 
@@ -27,14 +27,18 @@ async fn the_files_and_the_engine_say_the_same() {
     let script = "x=$(head -c 8000000 /dev/zero | tr '\\0' x); while :; do :; done";
     let spec = world.spec("busy", &image, &network, &["sh", "-c", script]);
     let id = world.run(&spec).await;
-    tokio::time::sleep(Duration::from_secs(3)).await;
     let pid = world.inspect(&spec.name).await.pid.expect("it runs");
     let groups = Groups::find(pid, &id).expect("these tests are root's, on the engine's machine");
+    // It has half a processor, and it does take it.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while groups.read().unwrap().cpu_us <= 1_000_000 {
+        assert!(Instant::now() < deadline, "{:?}", groups.read());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     let before = groups.read().unwrap();
     let engine = world.docker.usage(&spec.name).await.unwrap().expect("it runs");
     let after = groups.read().unwrap();
     agree(&before, &engine, &after);
-    // It has half a processor, and it did take it.
     assert!(engine.cpu_us > 500_000 && engine.memory_bytes > 8_000_000, "{engine:?}");
     assert!(engine.network.is_some());
 
