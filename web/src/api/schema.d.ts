@@ -2308,6 +2308,98 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deploy/application/{application_id}/uptime": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get uptime
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization. Of one that was never checked too.
+         */
+        get: operations["get_uptime"];
+        /**
+         * Update uptime check
+         * @description Needs the permission `deploy:update`, which the role `member` has, in the organization. The application is asked at its main domain, through the edge, and what it answers is kept. The first call turns the check on. Previews have none.
+         */
+        put: operations["update_uptime_check"];
+        post?: never;
+        /**
+         * Delete uptime check
+         * @description Needs the permission `deploy:update`, which the role `member` has, in the organization. With all that it has come to. To keep that, turn it off.
+         */
+        delete: operations["delete_uptime_check"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/application/{application_id}/uptime/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List uptime checks
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization.
+         */
+        get: operations["list_uptime_checks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/application/{application_id}/uptime/outages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List outages
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization.
+         */
+        get: operations["list_outages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/organizations/{organization_id}/status-page": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get status page
+         * @description Needs the permission `organization:read`, which the role `viewer` has, in the organization. Of an organization that never had one too.
+         */
+        get: operations["get_status_page"];
+        /**
+         * Update status page
+         * @description Needs the permission `organization:update`, which the role `admin` has, in the organization. Everyone on the internet can read a page that is on, without a login. To turn it on, or give it a domain, takes `domain:create` too.
+         */
+        put: operations["update_status_page"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deploy/application/logs/{application_id}": {
         parameters: {
             query?: never;
@@ -3111,7 +3203,7 @@ export interface paths {
         put?: never;
         /**
          * Send notice again
-         * @description Needs the permission `webhook:update`, which the role `member` has, in the organization. With the same id. One that waits for its next try is tried now.
+         * @description Needs the permission `webhook:update`, which the role `member` has, in the organization. With the same id. One that waits for its next try is tried now. It counts as a test of its channel.
          */
         post: operations["send_notice_again"];
         delete?: never;
@@ -3563,6 +3655,13 @@ export interface components {
             /** @description What is wrong with it; empty when nothing is. */
             problem: string;
         };
+        /** @description How many of a hundred checks that could be judged were good; null where there were none. */
+        Availability: {
+            /** @description Whole hours, and the present one. */
+            last_24_hours: number | null;
+            last_7_days: number | null;
+            last_30_days: number | null;
+        };
         /** @description What the container engine keeps of builds so that the next one is faster. */
         BuildCache: {
             /**
@@ -3724,6 +3823,11 @@ export interface components {
              * @description A stranger who finds an open session must not be able to take the account over.
              */
             password: string;
+            /**
+             * Format: password
+             * @description With a second factor: the code that the authenticator shows, or a recovery code.
+             */
+            code?: string | null;
         };
         ChangePassword: {
             /** Format: password */
@@ -3759,6 +3863,11 @@ export interface components {
             /** @description How the answer begins, without what is secret. */
             answer: string;
         };
+        /**
+         * @description What became of one check.
+         * @enum {string}
+         */
+        CheckResult: "up" | "failed" | "paused" | "not_live" | "blocked" | "unknown";
         /**
          * @description A kind of server that keeps repositories.
          *
@@ -4566,7 +4675,7 @@ export interface components {
          *     - `invalid_request`: The body, a parameter or a header is not acceptable; `message` names the field.
          *     - `unauthenticated`: No credentials, or credentials that are not valid (any more).
          *     - `invalid_credentials`: Login failed: unknown account or wrong password.
-         *     - `code_required`: The account has a second factor: log in with `code` as well.
+         *     - `code_required`: The account has a second factor: send `code` as well.
          *     - `invalid_code`: The second factor's code is wrong, used already or too old.
          *     - `invalid_signature`: No application of the repository has the secret that the delivery was signed with.
          *     - `setup_token_required`: The first registration needs the set-up token that the server printed.
@@ -4642,20 +4751,22 @@ export interface components {
          *     - `application.crashed`: Its container ended by itself; it is started again.
          *     - `application.unhealthy`: Too many of its visitors get errors: `error_rate_percent` says how many are too many.
          *     - `application.recovered`: Most of its visitors get answers again.
+         *     - `application.down`: Its uptime check has failed so often in a row as the check says.
+         *     - `application.up`: After that: its uptime check gets the answer that it should.
          *     - `application.deleted`: Everything of it is gone.
          *     - `deployment.succeeded`: Visitors are served by it.
          *     - `run.queued`: A command is to be run.
          *     - `run.failed`: It failed, took too long, or was interrupted.
          *     - `run.skipped`: The time of a schedule came, and nothing was run.
          *     - `execution.queued`: An extension is to be carried out.
-         *     - `certificate.failed`: A certificate was not to be had in several tries, or not renewed and the one in use is near its end. It is tried again.
+         *     - `certificate.failed`: A certificate was not to be had in several tries, or in one and the one in use is near its end: it is tried again. Or one that a member has uploaded is near its end or past it, and no other is ordered. The reason says which.
          *     - `certificate.recovered`: After that: there is one that is good for long.
          *     - `disk.low`: A disk of the machine has less room than the setting `disk-low-percent` says.
          *     - `engine.lost`: The container engine has not answered for a minute.
          *     - `logs.stopped`: Log lines could not be stored for a minute.
          * @enum {string}
          */
-        EventName: "application.created" | "application.updated" | "application.deploying" | "application.running" | "application.stopped" | "application.failed" | "application.crashed" | "application.unhealthy" | "application.recovered" | "application.deleted" | "deployment.queued" | "deployment.cloning" | "deployment.building" | "deployment.deploying" | "deployment.succeeded" | "deployment.failed" | "deployment.cancelled" | "volume.created" | "volume.deleted" | "snapshot.succeeded" | "snapshot.failed" | "run.queued" | "run.started" | "run.succeeded" | "run.failed" | "run.cancelled" | "run.skipped" | "execution.queued" | "execution.succeeded" | "execution.failed" | "execution.cancelled" | "certificate.failed" | "certificate.recovered" | "disk.low" | "disk.recovered" | "engine.lost" | "engine.recovered" | "logs.stopped" | "logs.recovered" | "member.added" | "member.role_changed" | "member.removed" | "api_key.created";
+        EventName: "application.created" | "application.updated" | "application.deploying" | "application.running" | "application.stopped" | "application.failed" | "application.crashed" | "application.unhealthy" | "application.recovered" | "application.down" | "application.up" | "application.deleted" | "deployment.queued" | "deployment.cloning" | "deployment.building" | "deployment.deploying" | "deployment.succeeded" | "deployment.failed" | "deployment.cancelled" | "volume.created" | "volume.deleted" | "snapshot.succeeded" | "snapshot.failed" | "run.queued" | "run.started" | "run.succeeded" | "run.failed" | "run.cancelled" | "run.skipped" | "execution.queued" | "execution.succeeded" | "execution.failed" | "execution.cancelled" | "certificate.failed" | "certificate.recovered" | "disk.low" | "disk.recovered" | "engine.lost" | "engine.recovered" | "logs.stopped" | "logs.recovered" | "member.added" | "member.role_changed" | "member.removed" | "api_key.created";
         /**
          * @description What an execution is for.
          *
@@ -5655,6 +5766,34 @@ export interface components {
              */
             deleted_at: string | null;
         };
+        /** @description A time in which an application was down. */
+        Outage: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: date-time
+             * @description Of the first check in a row that failed.
+             */
+            started_at: string;
+            /**
+             * Format: date-time
+             * @description Null while it lasts.
+             */
+            ended_at: string | null;
+            /** @description Whether it ended because the application answered again, and not because it was stopped or is not checked any more. */
+            recovered: boolean;
+            /** @description What the check said with which it began to count. */
+            reason: string;
+        };
+        Outages: {
+            /** @description Newest first. Those of 90 days are kept, a thousand at most. */
+            outages: components["schemas"]["Outage"][];
+            /**
+             * Format: uuid
+             * @description For `before`, to go on; null on the last page.
+             */
+            next_cursor: string | null;
+        };
         /**
          * @description What happens when the time has come and a run of the schedule is not over.
          *
@@ -5710,7 +5849,7 @@ export interface components {
             /** @description Whether that text had to be written anew, without comments. */
             is_rewritten: boolean;
         };
-        /** @description Shown only now. It works once; a newer one takes its place. */
+        /** @description Shown only now. It works once; a newer one that an admin makes takes its place. */
         PasswordReset: {
             token: string;
             /** @description Opens the dashboard with the token. Give it to the user. */
@@ -6190,7 +6329,7 @@ export interface components {
              */
             updated_at: string | null;
         };
-        /** @description What deliveries to the `webhook` are signed with, as <https://www.standardwebhooks.com> says. */
+        /** @description What deliveries to the `webhook` are signed with, as the specification of Standard Webhooks says. */
         SigningSecret: {
             /** @description Begins with `whsec_`. */
             secret: string;
@@ -6304,6 +6443,28 @@ export interface components {
         Snapshots: {
             /** @description Newest first, the newest 1000. */
             snapshots: components["schemas"]["Snapshot"][];
+        };
+        /** @description The status page of an organization. */
+        StatusPage: {
+            /** Format: uuid */
+            organization_id: string;
+            enabled: boolean;
+            title: string;
+            /** @description Empty for none. */
+            domain: string;
+            applications: components["schemas"]["StatusPageApplication"][];
+            /**
+             * Format: date-time
+             * @description None for one that was never changed.
+             */
+            updated_at: string | null;
+        };
+        /** @description An application on a status page. */
+        StatusPageApplication: {
+            /** Format: uuid */
+            application_id: string;
+            /** @description What the public reads. Nothing else of the application is shown by name. */
+            name: string;
         };
         /**
          * @description - `skipped`: Its condition does not hold.
@@ -6747,6 +6908,17 @@ export interface components {
             security?: components["schemas"]["SmtpSecurity"] | null;
             is_active?: boolean | null;
         };
+        /** @description What is absent stays as it is. */
+        UpdateStatusPage: {
+            /** @description Whether the public can read it. One that is turned off is not served, and its domain is free for something else. */
+            enabled?: boolean | null;
+            /** @description Default: Status. */
+            title?: string | null;
+            /** @description Where it is, all of the paths that no application has. Needed before it is turned on. */
+            domain?: string | null;
+            /** @description All that are shown, in this order. */
+            applications?: components["schemas"]["StatusPageApplication"][] | null;
+        };
         UpdateTheme: {
             /**
              * @description The examples are the themes that the dashboard has. New users have `light`.
@@ -6764,6 +6936,21 @@ export interface components {
              * @example pearl-elegance
              */
             theme: string;
+        };
+        /** @description What is absent stays as it is. */
+        UpdateUptime: {
+            /** @description Whether the application is checked. Default, with the first call: true. */
+            enabled?: boolean | null;
+            /** @description What is asked for, at the main domain. Default: `/`. */
+            path?: string | null;
+            /** @description From one check to the next. Default: 60. */
+            interval_seconds?: number | null;
+            /** @description The status of a good answer. Default: 0, for any from 200 to 399. Redirects are not followed. */
+            expected_status?: number | null;
+            /** @description Longest time for an answer. Default: 10. */
+            timeout_seconds?: number | null;
+            /** @description So many checks must fail in a row until the application is down. Default: 2. */
+            failures?: number | null;
         };
         UpdateUserName: {
             name: string;
@@ -6846,6 +7033,89 @@ export interface components {
              */
             private_key: string;
         };
+        /** @description The uptime check of an application, and what it has come to. */
+        Uptime: {
+            /** Format: uuid */
+            application_id: string;
+            enabled: boolean;
+            path: string;
+            /** Format: int64 */
+            interval_seconds: number;
+            /**
+             * Format: int64
+             * @description 0 for any from 200 to 399.
+             */
+            expected_status: number;
+            /** Format: int64 */
+            timeout_seconds: number;
+            /** Format: int64 */
+            failures: number;
+            state: components["schemas"]["UptimeState"];
+            /** @description Why it is not up; empty if it is. */
+            reason: string;
+            /**
+             * Format: date-time
+             * @description Since when the state is what it is.
+             */
+            since: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, microseconds.
+             */
+            last_check_at: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, microseconds.
+             */
+            next_check_at: string | null;
+            availability: components["schemas"]["Availability"];
+        };
+        /** @description One check. */
+        UptimeCheck: {
+            /** Format: uuid */
+            id: string;
+            result: components["schemas"]["CheckResult"];
+            /**
+             * Format: int64
+             * @description Of the answer; null if there was none.
+             */
+            status: number | null;
+            /**
+             * Format: int64
+             * @description From the beginning of the connection to the head of the answer; null if there was none.
+             */
+            answer_ms: number | null;
+            /** @description Why it is not up; empty if it is. */
+            reason: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, microseconds.
+             */
+            checked_at: string;
+        };
+        UptimeChecks: {
+            /** @description Newest first. Those of a day are kept. */
+            checks: components["schemas"]["UptimeCheck"][];
+            /**
+             * Format: uuid
+             * @description For `before`, to go on; null on the last page.
+             */
+            next_cursor: string | null;
+        };
+        /**
+         * @description What is known of an application from its checks.
+         *
+         *     - `off`: Nothing is checked.
+         *     - `up`: It answered as it should when it was last asked, or has not failed often enough in a row to be down.
+         *     - `down`: So many checks in a row have failed.
+         *     - `paused`: It is not meant to answer just now: it was stopped, is being started or changed, a snapshot is taken, or it is in maintenance.
+         *     - `not_live`: It never served a visitor, so it cannot be down either.
+         *     - `blocked`: The edge kept the check out, by the application's own access settings.
+         *     - `unknown`: It could not be told, as when the container engine does not answer.
+         *     - `no_recent_check`: The last check was too long ago to say anything.
+         * @enum {string}
+         */
+        UptimeState: "off" | "up" | "down" | "paused" | "not_live" | "blocked" | "unknown" | "no_recent_check";
         /** @description `organizations` and `organization_users` list only organizations that the caller belongs to as well. */
         User: {
             /** Format: uuid */
@@ -10558,7 +10828,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description `unauthenticated` */
+            /** @description `code_required` or `invalid_code` or `unauthenticated` */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -22976,6 +23246,784 @@ export interface operations {
             };
             /** @description `conflict` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    get_uptime: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Uptime"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    update_uptime_check: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UpdateUptime"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Uptime"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    delete_uptime_check: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: null;
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    list_uptime_checks: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of an earlier answer. */
+                before?: string;
+                /** @description Default: 50. */
+                limit?: number;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["UptimeChecks"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    list_outages: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of an earlier answer. */
+                before?: string;
+                /** @description Default: 50. */
+                limit?: number;
+            };
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Outages"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    get_status_page: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                organization_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["StatusPage"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    update_status_page: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                organization_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UpdateStatusPage"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["StatusPage"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `domain_taken` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1862,6 +1862,8 @@ export const de: Text = {
       "application.crashed": "abgestürzt",
       "application.unhealthy": "antwortet mit Fehlern",
       "application.recovered": "antwortet wieder ohne Fehler",
+      "application.down": "ist für die Prüfung nicht erreichbar",
+      "application.up": "ist wieder erreichbar",
       "application.running": "läuft",
       "application.deploying": "wird ausgeliefert",
       "application.stopped": "angehalten",

@@ -1356,6 +1356,8 @@ export const later = {
       "application.crashed": "crashed",
       "application.unhealthy": "answers with errors",
       "application.recovered": "answers without errors again",
+      "application.down": "fails its uptime check",
+      "application.up": "passes its uptime check again",
       "application.running": "runs",
       "application.deploying": "is being deployed",
       "application.stopped": "was stopped",

@@ -1,1 +1,0 @@
-import{jr as e}from"./base-DQWUJsoN.js";import{t}from"./LogView-DUAHAV-B.js";import{c as n}from"./ApplicationPage-CiRmWmeT.js";import{h as r}from"./libraries-rtXbZG4A.js";function i({application:i}){let a=e(i.deployments);return r(t,{source:{of:`application`,id:i.id},isLive:!0,services:a?n(a):[]})}export{i as default};
