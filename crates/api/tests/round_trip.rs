@@ -44,7 +44,7 @@ impl Filler {
         let kind = schema["type"].as_array().map_or(&schema["type"], |kinds| &kinds[0]);
         match kind.as_str() {
             Some("boolean") => json!(true),
-            Some("integer") => json!(least(schema).max(20)),
+            Some("integer") => json!(least(schema).max(20).min(schema["maximum"].as_i64().unwrap_or(i64::MAX))),
             Some("number") => json!(20.5),
             Some("string") => json!(text(name, schema["format"].as_str())),
             // What contains itself without a link has to end somewhere.

@@ -11,6 +11,7 @@ use windlass_testing::receiver::Manner;
 use windlass_testing::{Kind, on_both_databases};
 
 use crate::deploys::least;
+use crate::sessions::log_in;
 use crate::support::{Person, TestServer, id_of, kind, server};
 use crate::uptime::Checked;
 use crate::walk::{Operation, World};
@@ -206,6 +207,7 @@ async fn a_domain_is_kept_for_a_while(kind: Kind) {
     let message = server.put(&of(&eve), page("status.example.org", &[])).by(&eve).fails(409, "domain_taken").await;
     assert!(message.contains("another organization had status.example.org"), "{message}");
     server.app.clock.advance_seconds(server.app.config.domain_hold_seconds + 1);
+    let (ada, eve) = (log_in(&server, &ada).await, log_in(&server, &eve).await);
     server.put(&of(&eve), page("status.example.org", &[])).by(&eve).ok().await;
     server.put(&of(&ada), json!({ "enabled": true })).by(&ada).fails(409, "domain_taken").await;
 }

@@ -17,6 +17,7 @@ use windlass_testing::{Kind, on_both_databases};
 
 use crate::deploys::least;
 use crate::follow::Events;
+use crate::sessions::log_in;
 use crate::support::{Person, TestServer, id_of, kind, server};
 use crate::walk::{Operation, World};
 
@@ -437,7 +438,7 @@ async fn answers_that_do_not_come(server: TestServer) {
 }
 
 async fn history_is_bounded(server: TestServer) {
-    let checked = Checked::new(server).await;
+    let mut checked = Checked::new(server).await;
     checked.set(json!({ "failures": 1 })).await;
     checked.edge.then(Manner::status(500));
     checked.passes(2).await;
@@ -449,6 +450,7 @@ async fn history_is_bounded(server: TestServer) {
     assert_eq!(later, json!({ "last_24_hours": null, "last_7_days": 50, "last_30_days": 50 }));
     checked.server.app.clock.advance_seconds(90 * 86_400);
     housekeeping::sweep(&checked.server.app).await.unwrap();
+    checked.ada = log_in(&checked.server, &checked.ada).await;
     assert_eq!(checked.outages().await.len(), 0);
     assert_eq!(checked.server.place.execute("delete from uptime_hours").await, 0, "nothing is left to delete");
 }
