@@ -111,7 +111,7 @@ async fn a_link_that_does_not_work_any_more_is_not_sent(kind: Kind) {
         scene.server.post("/organizations/invite/send", body).by(&ada).ok().await
     };
     let withdrawn = invite("withdrawn").await;
-    let path = format!("/organizations/invites/{}", withdrawn["id"].as_str().unwrap());
+    let path = format!("/organizations/invites/{}", withdrawn["invitation"]["id"].as_str().unwrap());
     scene.server.delete(&path).by(&ada).ok().await;
     let replaced = invite("grace").await["token"].clone();
     let newest = invite("grace").await["token"].clone();

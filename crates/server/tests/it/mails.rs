@@ -171,7 +171,9 @@ async fn mails_say_nothing_that_a_client_calls_the_server(kind: Kind) {
     // One that listens on its own machine alone refuses other names.
     let mut scene = Scene::quiet(kind, &[("listen", "0.0.0.0:0")]).await;
     scene.send();
-    let ada = scene.server.admin().await;
+    let setup_token = scene.server.app.setup_token.reveal();
+    let ada = json!({ "email": "ada@example.org", "password": PASSWORD, "token": setup_token });
+    let ada = scene.server.register(ada).await;
     let invitation = json!({ "email": "grace@example.org", "organization_id": ada.organization_id });
     let change = json!({ "email": "countess@example.org", "password": PASSWORD });
     let asked = json!({ "email": ada.email });
