@@ -22,7 +22,9 @@ export function uploadRequests(applicationId: string) {
     send: (id: string, offset: number, part: Uint8Array<ArrayBuffer>, signal: AbortSignal) =>
       ask(address(pathOf(id), { offset }), { method: "PATCH", body: part, signal }),
     remove: async (id: string): Promise<void> => {
-      await open(address(pathOf(id)), { method: "DELETE", headers });
+      const answer = await open(address(pathOf(id)), { method: "DELETE", headers });
+      // An answer that is not read keeps its connection.
+      await answer.text();
     },
     /** What shows the application is read again once it is deployed. */
     done: () => refreshApplication(applicationId),

@@ -1,1 +1,0 @@
-import{jr as e}from"./base-CsQEINne.js";import{t}from"./LogView-C0c1QArH.js";import{c as n}from"./ApplicationPage-BC5A1mUh.js";import{h as r}from"./libraries-rtXbZG4A.js";function i({application:i}){let a=e(i.deployments);return r(t,{source:{of:`application`,id:i.id},isLive:!0,services:a?n(a):[]})}export{i as default};
