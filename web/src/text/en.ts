@@ -25,6 +25,8 @@ export const en = {
     optional: "optional",
     previous: "Previous",
     next: "Next",
+    newest: "Newest",
+    older: "Older",
     page: (page: number, pages: number) => `Page ${page} of ${pages}`,
     yes: "yes",
     no: "no",

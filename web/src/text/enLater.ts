@@ -1397,8 +1397,6 @@ export const later = {
     toChannels: "Set one up",
     log: "Delivery log",
     pages: "Pages of the delivery log",
-    newest: "Newest",
-    older: "Older",
     message: "Message",
     channel: "Channel",
     recipient: "To",
