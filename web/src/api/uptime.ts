@@ -22,7 +22,10 @@ export const useUptime = (applicationId: string) =>
   useQuery({
     queryKey: uptimeKey(applicationId),
     queryFn: ({ signal }) =>
-      request("get", "/deploy/application/{application_id}/uptime", { path: { application_id: applicationId }, signal }),
+      request("get", "/deploy/application/{application_id}/uptime", {
+        path: { application_id: applicationId },
+        signal,
+      }),
     refetchInterval: ({ state }) => (state.data?.enabled ? LOOK_MS : false),
   });
 

@@ -371,6 +371,7 @@ export const en = {
     certificates: "Certificates",
     keys: "API keys",
     notifications: "Notifications",
+    status: "Status page",
     about: "About",
     create: "New organization",
     createText: "It has applications, members and an audit log of its own. You become its owner.",

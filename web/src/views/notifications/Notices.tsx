@@ -70,9 +70,7 @@ export function Notices() {
               <ButtonLink href={noticesAddress({ ...filter, before: "" })}>{t.common.newest}</ButtonLink>
             )}
             {data?.next_cursor && (
-              <ButtonLink href={noticesAddress({ ...filter, before: data.next_cursor })}>
-                {t.common.older}
-              </ButtonLink>
+              <ButtonLink href={noticesAddress({ ...filter, before: data.next_cursor })}>{t.common.older}</ButtonLink>
             )}
           </nav>
         )}
