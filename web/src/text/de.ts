@@ -1994,7 +1994,7 @@ export const de: Text = {
     interval: "Von einer Prüfung zur nächsten, in Sekunden",
     intervalHint: "30 bis 3600. Nach einer Änderung wird gleich gefragt.",
     expected: "Status einer guten Antwort",
-    expectedHint: "0: jeder von 200 bis 399.",
+    expectedHint: "200 bis 599, oder 0 für jeden von 200 bis 399.",
     anyGood: "jeder von 200 bis 399",
     timeout: "Längste Zeit für eine Antwort, in Sekunden",
     timeoutHint: "1 bis 30.",

@@ -1478,7 +1478,7 @@ export const later = {
     interval: "From one check to the next, in seconds",
     intervalHint: "30 to 3600. A change asks at once.",
     expected: "Status of a good answer",
-    expectedHint: "0: any from 200 to 399.",
+    expectedHint: "200 to 599, or 0 for any from 200 to 399.",
     anyGood: "any from 200 to 399",
     timeout: "Longest time for an answer, in seconds",
     timeoutHint: "1 to 30.",

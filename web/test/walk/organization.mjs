@@ -236,6 +236,7 @@ async function lookInGerman({ page, origin, api, look }) {
   for (const [name, address, heading] of [
     ["members", "/organization", "Weavers"],
     ["notifications", "/organization/notifications", "Weavers"],
+    ["status-page", "/organization/status", "Weavers"],
     ["audit", "/audit", "Protokoll"],
   ]) {
     await page.goto(`${origin}${address}`);

@@ -5,7 +5,7 @@ import { Confirm } from "../../ui/Confirm";
 import { TextField } from "../../ui/Field";
 import { splitProblem } from "../../ui/Problem";
 import { tell } from "../../ui/Toast";
-import { changedBody, draftOf, type UptimeDraft } from "./draft";
+import { changedBody, draftOf, LIMITS, type UptimeDraft } from "./draft";
 
 const FIELDS = ["path", "interval_seconds", "expected_status", "timeout_seconds", "failures"];
 const WHOLE = { type: "number", required: true, autocomplete: "off" } as const;
@@ -56,32 +56,28 @@ export function EditUptime({ uptime, isNew = false, onClose }: Props) {
       />
       <TextField
         {...WHOLE}
-        min={30}
-        max={3600}
+        {...LIMITS.interval_seconds}
         label={t.uptime.interval}
         hint={t.uptime.intervalHint}
         {...bind("interval", "interval_seconds")}
       />
       <TextField
         {...WHOLE}
-        min={0}
-        max={599}
+        {...LIMITS.expected_status}
         label={t.uptime.expected}
         hint={t.uptime.expectedHint}
         {...bind("expected", "expected_status")}
       />
       <TextField
         {...WHOLE}
-        min={1}
-        max={30}
+        {...LIMITS.timeout_seconds}
         label={t.uptime.timeout}
         hint={t.uptime.timeoutHint}
         {...bind("timeout", "timeout_seconds")}
       />
       <TextField
         {...WHOLE}
-        min={1}
-        max={10}
+        {...LIMITS.failures}
         label={t.uptime.failures}
         hint={t.uptime.failuresHint}
         {...bind("failures", "failures")}

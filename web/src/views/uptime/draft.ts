@@ -9,6 +9,14 @@ export interface UptimeDraft {
   failures: string;
 }
 
+/** What the API takes. */
+export const LIMITS = {
+  interval_seconds: { min: 30, max: 3600 },
+  expected_status: { min: 0, max: 599 },
+  timeout_seconds: { min: 1, max: 30 },
+  failures: { min: 1, max: 10 },
+} as const;
+
 export const draftOf = (uptime: Uptime): UptimeDraft => ({
   path: uptime.path,
   interval: String(uptime.interval_seconds),

@@ -21,19 +21,19 @@ export const RESULT_TONES: Readonly<Record<CheckResult, string>> = {
   unknown: "",
 };
 
+/** What the server takes where nothing was said. */
+export const USUAL = {
+  path: "/",
+  interval_seconds: 60,
+  expected_status: 0,
+  timeout_seconds: 10,
+  failures: 2,
+} as const;
+const NAMES = Object.keys(USUAL) as (keyof typeof USUAL)[];
+
 /** The API tells of a check that was never set up too: then it has nothing to show, and is as it usually is. */
-export function isSetUp({
-  enabled,
-  availability,
-  path,
-  interval_seconds,
-  expected_status,
-  timeout_seconds,
-  failures,
-}: Uptime) {
-  const usual = [path, interval_seconds, expected_status, timeout_seconds, failures].join() === "/,60,0,10,2";
-  return enabled || availability.last_30_days !== null || !usual;
-}
+export const isSetUp = (uptime: Uptime): boolean =>
+  uptime.enabled || uptime.availability.last_30_days !== null || NAMES.some((name) => uptime[name] !== USUAL[name]);
 
 /** What its state means, in the words of the dashboard. */
 export function meaning(t: Text, { state, reason, failures, last_check_at }: Uptime): string {
