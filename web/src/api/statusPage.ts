@@ -27,6 +27,6 @@ export const useUpdateStatusPage = () =>
     mutationFn: (body: UpdateStatusPage) => request("put", PATH, { path: inPath(), body }),
     onSuccess: (page) => {
       cache.setQueryData(statusPageQuery().queryKey, page);
-      return refreshDomains();
+      void refreshDomains();
     },
   });

@@ -51,7 +51,7 @@ function At({ domain }: { domain: Domain }) {
     <>
       <p class="row">
         {url ? (
-          <a class="row break" href={url} target="_blank" rel="noreferrer" aria-label={t.statusPage.openAt(url)}>
+          <a class="row break" href={url} target="_blank" rel="noreferrer" aria-label={t.statusPage.openAt(addressOf(domain))}>
             {addressOf(domain)} <LinkIcon />
           </a>
         ) : (
