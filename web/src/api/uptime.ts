@@ -63,8 +63,9 @@ export const useOutages = (applicationId: string, part: Part) =>
     placeholderData: keepPreviousData,
   });
 
-const refreshLists = (applicationId: string) =>
-  Promise.all([checksKey, outagesKey].map((key) => cache.invalidateQueries({ queryKey: key(applicationId) })));
+function refreshLists(applicationId: string): void {
+  for (const key of [checksKey, outagesKey]) void cache.invalidateQueries({ queryKey: key(applicationId) });
+}
 
 /** The answer of a change is what is shown from then on. */
 export const useUpdateUptime = (applicationId: string) =>
@@ -73,7 +74,7 @@ export const useUpdateUptime = (applicationId: string) =>
       request("put", "/deploy/application/{application_id}/uptime", { path: { application_id: applicationId }, body }),
     onSuccess: (uptime) => {
       cache.setQueryData(uptimeKey(applicationId), uptime);
-      return refreshLists(applicationId);
+      refreshLists(applicationId);
     },
   });
 
@@ -85,5 +86,5 @@ export const useDeleteUptime = (applicationId: string) =>
     onSuccess: () => {
       for (const key of [checksKey, outagesKey]) cache.removeQueries({ queryKey: key(applicationId) });
     },
-    onSettled: () => cache.invalidateQueries({ queryKey: uptimeKey(applicationId) }),
+    onSettled: () => void cache.invalidateQueries({ queryKey: uptimeKey(applicationId) }),
   });

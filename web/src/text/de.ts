@@ -2008,7 +2008,7 @@ export const de: Text = {
     notMeasured: "nicht bekannt",
     checks: "Letzte Prüfungen",
     checksPages: "Seiten der Prüfungen",
-    noChecks: "Sie wurde noch nicht gefragt.",
+    noChecks: "Keine in den letzten 24 Stunden.",
     noOlder: "Älteres gibt es nicht.",
     results: {
       up: "gut",

@@ -1492,7 +1492,7 @@ export const later = {
     notMeasured: "not known",
     checks: "Recent checks",
     checksPages: "Pages of the checks",
-    noChecks: "It was not asked yet.",
+    noChecks: "None of the last 24 hours.",
     noOlder: "There is nothing older.",
     results: {
       up: "good",

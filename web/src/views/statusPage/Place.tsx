@@ -51,7 +51,13 @@ function At({ domain }: { domain: Domain }) {
     <>
       <p class="row">
         {url ? (
-          <a class="row break" href={url} target="_blank" rel="noreferrer" aria-label={t.statusPage.openAt(addressOf(domain))}>
+          <a
+            class="row break"
+            href={url}
+            target="_blank"
+            rel="noreferrer"
+            aria-label={t.statusPage.openAt(addressOf(domain))}
+          >
             {addressOf(domain)} <LinkIcon />
           </a>
         ) : (
