@@ -171,11 +171,17 @@ async function commands(platform, words, application) {
   return id;
 }
 
-/** It was asked once, and answered. */
+/** It has answered a check. It is asked again only if one came at a time in which it was not meant to answer. */
 async function uptime(platform, application) {
   const path = `/deploy/application/${application.id}/uptime`;
-  await platform.api("PUT", path, { interval_seconds: 3600 });
-  const isUp = async () => (await platform.api("GET", path)).state === "up";
+  const ask = () => platform.api("PUT", path, { interval_seconds: 3600 });
+  let { last_check_at: seen } = await ask();
+  const isUp = async () => {
+    const { state, last_check_at } = await platform.api("GET", path);
+    if (state !== "up" && last_check_at !== seen) await ask();
+    seen = last_check_at;
+    return state === "up";
+  };
   await until("the application is found to be up", isUp, 60);
 }
 
