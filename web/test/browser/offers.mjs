@@ -48,6 +48,16 @@ export const OFFERS = {
     "Change: $schedule": "deploy:update",
     "Delete: $schedule": "deploy:update",
   },
+  uptime: { Change: "deploy:update", "Turn off": "deploy:update", Delete: "deploy:update" },
+  // To change the page takes what a domain takes too, which the same roles have.
+  statusPage: {
+    "Up: $application": "organization:update",
+    "Down: $application": "organization:update",
+    "Remove: $application": "organization:update",
+    Add: "organization:update",
+    Check: "domain:read",
+    "Set up": "domain:update",
+  },
   uploads: { "Upload and deploy": "deploy:create" },
   volumes: {
     "Add a volume": "deploy:update",

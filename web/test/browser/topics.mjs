@@ -26,6 +26,7 @@ import shell from "./topics/shell.mjs";
 import sites from "./topics/sites.mjs";
 import updates from "./topics/updates.mjs";
 import uploads from "./topics/uploads.mjs";
+import uptime from "./topics/uptime.mjs";
 import walk from "./topics/walk.mjs";
 
 /** Done at the same time, each by a process with a server of its own, and each in this order. */
@@ -53,6 +54,7 @@ export const LANES = [
     "shared-variables": sharedVariables,
     notifications,
     figures,
+    uptime,
     shell,
     invitation,
     account,

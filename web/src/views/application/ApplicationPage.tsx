@@ -23,6 +23,7 @@ const DeploymentPage = lazy(() => import("../deployments/DeploymentPage"));
 const DeployPlan = lazy(() => import("../deployPlans/DeployPlan"));
 const Logs = lazy(() => import("./Logs"));
 const Figures = lazy(() => import("../figures/Figures"));
+const Uptime = lazy(() => import("../uptime/Uptime"));
 const Variables = lazy(() => import("../variables/Variables"));
 const Domains = lazy(() => import("../domains/Domains"));
 const Access = lazy(() => import("../access/Access"));
@@ -50,6 +51,7 @@ const TABS = [
   "logs",
   "commands",
   "figures",
+  "uptime",
   "variables",
   "domains",
   "access",
@@ -61,14 +63,15 @@ const TABS = [
 ] as const;
 type TabName = (typeof TABS)[number];
 
-/** A preview is pushed to and has previews only through the application that it belongs to. */
-const NOT_OF_PREVIEWS: readonly TabName[] = ["upload", "pushes", "previews"];
+/** A preview is pushed to and has previews only through the application that it belongs to, and is not checked. */
+const NOT_OF_PREVIEWS: readonly TabName[] = ["uptime", "upload", "pushes", "previews"];
 /** An image of a registry has no repository that is pushed to. */
 const NOT_OF_IMAGES: readonly TabName[] = ["pushes", "previews"];
 
 function labelOf(t: Text, name: TabName): string {
   if (name === "plan") return t.deployPlan.title;
   if (name === "figures") return t.figures.title;
+  if (name === "uptime") return t.uptime.title;
   if (name === "upload") return t.uploads.title;
   if (name === "pushes") return t.pushes.title;
   if (name === "previews") return t.previews.title;
@@ -146,6 +149,7 @@ function Part({ application, tab, item }: { application: Application; tab: TabNa
   if (tab === "commands" && item) return <RunPage key={item} application={application} id={item} />;
   if (tab === "commands") return <Commands application={application} />;
   if (tab === "figures") return <Figures application={application} />;
+  if (tab === "uptime") return <Uptime application={application} />;
   if (tab === "variables") return <Variables application={application} />;
   if (tab === "domains") return <Domains application={application} />;
   if (tab === "access") return <Access application={application} />;
