@@ -134,6 +134,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<ApiKeyCreated>();
     tried.json::<Application>();
     tried.json::<ApplicationDeployment>();
+    tried.json::<ApplicationExtension>();
     tried.json::<ApplicationId>();
     tried.json::<ApplicationLog>();
     tried.json::<ApplicationLogs>();
@@ -174,6 +175,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<CrashLoop>();
     tried.json::<CurrentFigures>();
     tried.json::<CreateExtension>();
+    tried.json::<CreateExtensionApplication>();
     tried.json::<CreateGithubApp>();
     tried.json::<CreateOrganization>();
     tried.json::<CreateRegistryCredential>();
@@ -293,6 +295,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<TwoFactorSetup>();
     tried.json::<Uninstall>();
     tried.json::<UpdateApplication>();
+    tried.json::<UpdateFromExtension>();
     tried.json::<UpdateAutoUpdate>();
     tried.json::<UpdateConnection>();
     tried.json::<UpdateExtension>();
@@ -359,11 +362,7 @@ fn queries_are_written_as_they_are_read() {
 
 #[test]
 fn answers_are_read_in_their_envelope() {
-    let told = serde_json::to_string(&Envelope::success(
-        "Done",
-        AdminRegistered { admin_registered: true },
-    ))
-    .unwrap();
+    let told = serde_json::to_string(&Envelope::success("Done", AdminRegistered { admin_registered: true })).unwrap();
     let read: Envelope<AdminRegistered> = serde_json::from_str(&told).unwrap();
     assert!(read.data.admin_registered && read.error.is_none());
 }

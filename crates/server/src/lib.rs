@@ -66,6 +66,7 @@ mod sites;
 mod snapshot_files;
 mod streams;
 mod subject;
+mod templates;
 pub mod traffic;
 mod turns;
 pub mod uploads;
