@@ -14,7 +14,7 @@ on_both_databases!(
     server: an_application_is_made_of_a_template, a_blank_domain_is_refused, what_is_no_application_is_told,
     values_are_stored_in_one_form, shared_variables_are_looked_for_at_once, what_does_not_go_with_a_template_is_refused,
     a_newer_text_is_offered_and_taken, what_was_offered_is_taken, secrets_are_in_no_refusal, a_release_keeps_its_text,
-    domains_of_a_newer_text_are_added, domains_that_go_are_told_of, a_request_with_a_key_is_done_once,
+    the_main_domain_fills_its_placeholders, domains_of_a_newer_text_are_added, domains_that_go_are_told_of, a_request_with_a_key_is_done_once,
     values_are_for_those_who_may_read_them, a_deleted_extension_leaves_what_it_made
 );
 
@@ -439,6 +439,31 @@ async fn a_release_keeps_its_text(server: TestServer) {
     let cancel = json!({ "id": redeploy["id"] });
     server.post("/deploy/application/cancel-deployment", cancel).by(&admin).ok().await;
     assert_eq!(server.source(&admin, id).await["version"], "1.0.0");
+}
+
+async fn the_main_domain_fills_its_placeholders(server: TestServer) {
+    let admin = server.admin().await;
+    let below = two("wiki").replace("\"{{ admin_domain }}\"", "\"admin.{{ domain }}\"");
+    server.extension(&admin, &below).await;
+    let domains = async |id: &Value| {
+        let all = server.get("/domains").by(&admin).ok().await;
+        let of = all["domains"].as_array().unwrap().iter().filter(|domain| domain["application_id"] == *id);
+        let mut of: Vec<_> = of.map(|domain| domain["domain"].as_str().unwrap().to_owned()).collect();
+        of.sort_unstable();
+        of
+    };
+    // Also where the domain is chosen by the server, and where it is another by now.
+    let usual = server.make_of(&admin, "wiki", json!({ "name": "First wiki" })).await;
+    assert_eq!(domains(&usual["id"]).await, ["admin.first-wiki.localhost", "first-wiki.localhost"]);
+    let named = server.make_of(&admin, "wiki", json!({ "name": "two", "domain": "wiki.example.org" })).await;
+    assert_eq!(domains(&named["id"]).await, ["admin.wiki.example.org", "wiki.example.org"]);
+    let change = json!({ "id": named["id"], "domain": "notes.example.org" });
+    server.put("/deploy/application", change).by(&admin).ok().await;
+    let third = "    - { name: Lead others there, type: proxy, properties: { action: add, domain: \"more.{{ domain }}\", service: admin, port: 81 } }\n  validate:";
+    server.text_of_extension(&admin, "wiki", &below.replace("  validate:", third)).await;
+    server.post(&source_path(id_of(&named)), json!({})).by(&admin).ok().await;
+    let all = ["admin.wiki.example.org", "more.notes.example.org", "notes.example.org"];
+    assert_eq!(domains(&named["id"]).await, all);
 }
 
 async fn domains_of_a_newer_text_are_added(server: TestServer) {
