@@ -9,6 +9,7 @@ import conflict from "./topics/conflict.mjs";
 import deployPlan from "./topics/deploy-plan.mjs";
 import domains from "./topics/domains.mjs";
 import everyView from "./topics/every-view.mjs";
+import extensionApplication from "./topics/extension-application.mjs";
 import failure from "./topics/failure.mjs";
 import figures from "./topics/figures.mjs";
 import firstStart from "./topics/first-start.mjs";
@@ -49,6 +50,7 @@ export const LANES = [
     images,
     uploads,
     updates,
+    "extension-application": extensionApplication,
     "deploy-plan": deployPlan,
     commands,
     "shared-variables": sharedVariables,

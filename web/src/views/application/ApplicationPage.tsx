@@ -10,7 +10,7 @@ import { Problem } from "../../ui/Problem";
 import { ApplicationStateBadge } from "../../ui/State";
 import { Tabs } from "../../ui/Tabs";
 import { stateOfApplication } from "../applications/facts";
-import { IMAGE } from "../applications/newApplication";
+import { EXTENSION, IMAGE } from "../applications/newApplication";
 import { NotFound } from "../NotFound";
 import { isPushedHere } from "../pushes/facts";
 import { Actions } from "./Actions";
@@ -30,6 +30,7 @@ const Access = lazy(() => import("../access/Access"));
 const Settings = lazy(() => import("../settings/Settings"));
 const Pushes = lazy(() => import("../pushes/Pushes"));
 const DeliveryPage = lazy(() => import("../pushes/DeliveryPage"));
+const FromExtension = lazy(() => import("./FromExtension"));
 const Upload = lazy(() => import("../uploads/Upload"));
 const Previews = lazy(() => import("../previews/Previews"));
 const Commands = lazy(() => import("../commands/Commands"));
@@ -56,6 +57,7 @@ const TABS = [
   "domains",
   "access",
   "volumes",
+  "extension",
   "upload",
   "pushes",
   "previews",
@@ -65,13 +67,14 @@ type TabName = (typeof TABS)[number];
 
 /** A preview is pushed to and has previews only through the application that it belongs to, and is not checked. */
 const NOT_OF_PREVIEWS: readonly TabName[] = ["uptime", "upload", "pushes", "previews"];
-/** An image of a registry has no repository that is pushed to. */
-const NOT_OF_IMAGES: readonly TabName[] = ["pushes", "previews"];
+/** An image of a registry and an extension have no repository that is pushed to. */
+const WITHOUT_REPOSITORY: readonly TabName[] = ["pushes", "previews"];
 
 function labelOf(t: Text, name: TabName): string {
   if (name === "plan") return t.deployPlan.title;
   if (name === "figures") return t.figures.title;
   if (name === "uptime") return t.uptime.title;
+  if (name === "extension") return t.extensionApplication.source;
   if (name === "upload") return t.uploads.title;
   if (name === "pushes") return t.pushes.title;
   if (name === "previews") return t.previews.title;
@@ -118,7 +121,8 @@ export default function ApplicationPage() {
 function tabs(t: Text, { id, preview_of, repository }: Application, current: TabName, mayUpload: boolean) {
   const hidden = [
     ...(preview_of ? NOT_OF_PREVIEWS : []),
-    ...(repository === IMAGE ? NOT_OF_IMAGES : []),
+    ...(repository === IMAGE || repository === EXTENSION ? WITHOUT_REPOSITORY : []),
+    ...(repository === EXTENSION ? [] : ["extension"]),
     ...(mayUpload && isPushedHere(repository) ? [] : ["upload"]),
   ];
   const shown = TABS.filter((name) => !hidden.includes(name));
@@ -155,6 +159,7 @@ function Part({ application, tab, item }: { application: Application; tab: TabNa
   if (tab === "access") return <Access application={application} />;
   if (tab === "volumes" && item) return <VolumePage key={item} application={application} name={item} />;
   if (tab === "volumes") return <Volumes application={application} />;
+  if (tab === "extension") return <FromExtension application={application} />;
   if (tab === "upload") return <Upload application={application} />;
   if (tab === "pushes" && item) return <DeliveryPage key={item} application={application} id={item} />;
   if (tab === "pushes") return <Pushes application={application} />;
