@@ -142,7 +142,7 @@ mod tests {
     fn texts_of_people_are_inert() {
         let hostile = "</title><script>alert(1)</script>\"'&";
         let html = Page { title: hostile, ..page(vec![line(hostile, Some(UptimeState::Up))]) }.html();
-        assert!(!html.contains("<script") && !html.contains("</title><"), "{html}");
+        assert!(!html.contains("<script") && html.matches("</title>").count() == 1, "{html}");
         assert!(html.contains("&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"), "{html}");
         assert!(
             html.contains("As of <time datetime=\"2026-01-01T00:00:00.000000Z\">2026-01-01 00:00 UTC</time>"),
