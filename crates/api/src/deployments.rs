@@ -136,7 +136,7 @@ pub struct ApplicationDeployment {
     pub id: Uuid,
     pub application_id: Uuid,
     pub application: Link<Application>,
-    /// Of an application made from an image: the image's digest.
+    /// Of an application made from an image: the image's digest; from an extension: the SHA-256 of its text.
     pub commit_hash: String,
     /// What its release was made into. A site has no instances.
     pub artifact: ArtifactKind,

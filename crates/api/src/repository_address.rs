@@ -6,7 +6,7 @@ use crate::text::{checked_text, refuse_invisible};
 
 /// A scheme, a host and a path; a folder of the machine; or `user@host:path`.
 const REPOSITORY_PATTERN: &str = concat!(
-    r"^((https?|git|ssh)://[^/\s]+/\S+|file:///\S*|/\S*|push|image",
+    r"^((https?|git|ssh)://[^/\s]+/\S+|file:///\S*|/\S*|push|image|extension",
     r"|[A-Za-z0-9._][A-Za-z0-9._-]*@[A-Za-z0-9._][A-Za-z0-9._-]*:[^\s-]\S*)$"
 );
 const EXAMPLE: &str = "must be the address of a git repository, such as https://git.example.org/team/shop.git";
@@ -14,7 +14,7 @@ const EXAMPLE: &str = "must be the address of a git repository, such as https://
 checked_text! {
     /// Where the source is: https, http, ssh or git, or `user@host:path`. What begins with `/` or `file://` is a folder
     /// of the server's own machine, which is the server's business to allow. `push` is what is pushed to Windlass itself. `image` stands for none: the
-    /// application is made from an image of a registry.
+    /// application is made from an image of a registry. `extension` neither: it is made from an extension's template.
     RepositoryAddress, 1..=2000, REPOSITORY_PATTERN, repository;
 }
 
@@ -30,6 +30,8 @@ pub enum Transport {
     Push,
     /// There is no repository.
     Image,
+    /// Neither is there here.
+    Extension,
 }
 
 impl Transport {
@@ -40,7 +42,7 @@ impl Transport {
             Self::Http => "http",
             Self::Ssh => "ssh",
             Self::Git => "git",
-            Self::Local | Self::Push | Self::Image => "file",
+            Self::Local | Self::Push | Self::Image | Self::Extension => "file",
         }
     }
 
@@ -55,6 +57,7 @@ impl Transport {
             None if text.starts_with('/') => (Self::Local, text),
             None if text == RepositoryAddress::PUSHED => (Self::Push, text),
             None if text == RepositoryAddress::IMAGE => (Self::Image, text),
+            None if text == RepositoryAddress::EXTENSION => (Self::Extension, text),
             None => (Self::Ssh, text),
         }
     }
@@ -65,6 +68,8 @@ impl RepositoryAddress {
     pub const PUSHED: &str = "push";
     /// Nothing: an image of a registry is taken.
     pub const IMAGE: &str = "image";
+    /// Nothing: what an extension installs is deployed.
+    pub const EXTENSION: &str = "extension";
 
     pub fn transport(&self) -> Transport {
         Transport::of(self).0
@@ -79,7 +84,7 @@ impl RepositoryAddress {
     pub fn authority(&self) -> Option<&str> {
         let (transport, rest) = Transport::of(self);
         let authority = match transport {
-            Transport::Local | Transport::Push | Transport::Image => return None,
+            Transport::Local | Transport::Push | Transport::Image | Transport::Extension => return None,
             Transport::Ssh if !self.contains("://") => rest.split(':').next(),
             _ => rest.split('/').next(),
         };
@@ -91,7 +96,7 @@ impl RepositoryAddress {
         let (transport, rest) = Transport::of(self);
         let separator = if transport == Transport::Ssh && !self.contains("://") { ':' } else { '/' };
         match transport {
-            Transport::Local | Transport::Push | Transport::Image => rest,
+            Transport::Local | Transport::Push | Transport::Image | Transport::Extension => rest,
             _ => rest.split_once(separator).map_or("", |(_, path)| path),
         }
     }
@@ -102,7 +107,12 @@ impl RepositoryAddress {
         let usual_port = match transport {
             Transport::Https => ":443",
             Transport::Http => ":80",
-            Transport::Ssh | Transport::Git | Transport::Local | Transport::Push | Transport::Image => return None,
+            Transport::Ssh
+            | Transport::Git
+            | Transport::Local
+            | Transport::Push
+            | Transport::Image
+            | Transport::Extension => return None,
         };
         let authority = rest.split('/').next().unwrap_or_default().to_ascii_lowercase();
         let authority = authority.strip_suffix(usual_port).unwrap_or(&authority);
@@ -121,7 +131,7 @@ fn repository(text: &str) -> Result<String, String> {
         Some(_) => return Err(format!("{EXAMPLE}: https, http, ssh and git are possible")),
         None => {
             text.starts_with('/')
-                || matches!(text, RepositoryAddress::PUSHED | RepositoryAddress::IMAGE)
+                || matches!(text, RepositoryAddress::PUSHED | RepositoryAddress::IMAGE | RepositoryAddress::EXTENSION)
                 || is_scp(text)
         }
     };
@@ -183,6 +193,7 @@ mod tests {
             ("file:///srv/git/shop", Transport::Local, None),
             ("push", Transport::Push, None),
             ("image", Transport::Image, None),
+            ("extension", Transport::Extension, None),
         ] {
             let address = RepositoryAddress::try_from(text).unwrap_or_else(|problem| panic!("{text}: {problem}"));
             assert_eq!((address.transport(), address.origin().as_deref(), &*address), (transport, origin, text));

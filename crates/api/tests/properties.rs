@@ -165,6 +165,7 @@ proptest! {
         match address.transport() {
             Transport::Push => assert_eq!(&*address, "push"),
             Transport::Image => assert_eq!(&*address, "image"),
+            Transport::Extension => assert_eq!(&*address, "extension"),
             Transport::Local => assert!(address.starts_with('/') || address.starts_with("file:///")),
             Transport::Https | Transport::Http | Transport::Git | Transport::Ssh => {
                 let rest = address.split_once("://").map_or(&*address, |(_, rest)| rest);

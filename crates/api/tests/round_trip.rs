@@ -140,6 +140,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<ApiKeyCreated>();
     tried.json::<Application>();
     tried.json::<ApplicationDeployment>();
+    tried.json::<ApplicationExtension>();
     tried.json::<ApplicationId>();
     tried.json::<ApplicationLog>();
     tried.json::<ApplicationLogs>();
@@ -180,6 +181,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<CrashLoop>();
     tried.json::<CurrentFigures>();
     tried.json::<CreateExtension>();
+    tried.json::<CreateExtensionApplication>();
     tried.json::<CreateGithubApp>();
     tried.json::<CreateOrganization>();
     tried.json::<CreateRegistryCredential>();
@@ -303,6 +305,7 @@ fn records_and_requests_are_written_as_they_are_read() {
     tried.json::<TwoFactorSetup>();
     tried.json::<Uninstall>();
     tried.json::<UpdateApplication>();
+    tried.json::<UpdateFromExtension>();
     tried.json::<UpdateAutoUpdate>();
     tried.json::<UpdateConnection>();
     tried.json::<UpdateExtension>();

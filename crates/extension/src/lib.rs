@@ -12,9 +12,11 @@
 //!   `tree.rs` (a Compose document, of which no key is replaced), and `shell/`, where it becomes an expansion of an environment variable.
 //! - `values.rs` and `given.rs`: what a user gave, defaults, secrets. `host_access.rs`: why a step needs the host.
 //! - `compare/`: what two sides have made of one text, and both together.
+//! - `application/`: an extension as an application.
 //! - `catalog/` beside it has the extensions that come along, `catalog.rs` names them.
 
 mod action;
+pub mod application;
 mod canonical;
 pub mod catalog;
 mod check;

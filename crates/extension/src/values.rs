@@ -165,7 +165,7 @@ pub fn values(
     if problems.is_empty() { Ok(Values(values)) } else { Err(problems) }
 }
 
-fn unknown(extension: &Extension, name: &str) -> Option<VariableProblem> {
+pub(crate) fn unknown(extension: &Extension, name: &str) -> Option<VariableProblem> {
     if extension.variable(name).is_some() {
         return None;
     }
@@ -192,7 +192,7 @@ fn value(variable: &Variable, json: Option<&Json>, generate: &mut dyn FnMut() ->
 
 const REQUIRED: &str = "is required; give a value";
 
-fn absent(variable: &Variable, generate: &mut dyn FnMut() -> String) -> Result<Value, String> {
+pub(crate) fn absent(variable: &Variable, generate: &mut dyn FnMut() -> String) -> Result<Value, String> {
     match variable.kind {
         VariableType::Secret => (0..MOST_TRIES)
             .map(|_| Value::Secret(generate()))

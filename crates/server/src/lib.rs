@@ -67,6 +67,7 @@ mod snapshot_files;
 pub mod status_pages;
 mod streams;
 mod subject;
+mod templates;
 pub mod traffic;
 mod turns;
 pub mod uploads;

@@ -27,6 +27,7 @@ pub mod domains;
 pub mod email_changes;
 pub mod events;
 pub mod executions;
+pub mod extension_sources;
 pub mod extensions;
 pub mod figures;
 pub mod freed_domains;

@@ -38,7 +38,7 @@ export const applicationQuery = (id: string) =>
     queryFn: ({ signal }) => request("get", "/deploy/application", { query: { id }, signal }),
   });
 
-export const useApplication = (id: string) => useQuery(applicationQuery(id));
+export const useApplication = (id: string, enabled = true) => useQuery({ ...applicationQuery(id), enabled });
 
 /** The answer of a change is what is shown from then on. */
 function keep(application: Application): void {

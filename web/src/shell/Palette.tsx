@@ -23,6 +23,7 @@ const PARTS = [
   { name: "invitations", may: "member:read", href: "/organization/invitations" },
   { name: "keys", may: "api_key:read", href: "/organization/keys" },
   { name: "notifications", may: "webhook:read", href: "/organization/notifications" },
+  { name: "status", may: "organization:read", href: "/organization/status" },
   { name: "about", may: "organization:read", href: "/organization/about" },
 ] as const;
 

@@ -1,6 +1,7 @@
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { useState } from "preact/hooks";
 import { useText } from "../text";
+import { AsTable } from "./AsTable";
 import { ceiling, lastOf, pathOf, type Values } from "./chart";
 import { Table } from "./Table";
 import { exact } from "./time";
@@ -114,7 +115,9 @@ export function Chart({ title, lines, from, stepSeconds, format, ofBytes = false
           </svg>
         </div>
       </div>
-      <AsTable title={title} lines={lines} count={count} begin={begin} said={said} />
+      <AsTable title={title}>
+        {() => <ValueTable title={title} lines={lines} count={count} begin={begin} said={said} />}
+      </AsTable>
     </figure>
   );
 }
@@ -127,36 +130,24 @@ interface TableProps {
   said: (value: number | null | undefined) => string;
 }
 
-/** Made when it is opened, because it is long. Moments without any value are left out. */
-function AsTable({ title, lines, count, begin, said }: TableProps) {
+/** Moments without any value are left out. */
+function ValueTable({ title, lines, count, begin, said }: TableProps) {
   const t = useText();
-  const [isOpen, open] = useState(false);
   const slots = Array.from({ length: count }, (_, slot) => slot);
-  const rows = isOpen ? slots.filter((slot) => lines.some(({ values }) => (values[slot] ?? null) !== null)) : [];
+  const rows = slots.filter((slot) => lines.some(({ values }) => (values[slot] ?? null) !== null));
   return (
-    <details onToggle={({ currentTarget }) => open(currentTarget.open)}>
-      <summary>
-        {t.figures.asTable}
-        <span class="hidden-text">: {title}</span>
-      </summary>
-      {isOpen && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
-        <section class="chart-table" tabIndex={0} aria-label={t.figures.tableOf(title)}>
-          <Table
-            label={title}
-            columns={[
-              { title: t.figures.time, cell: (slot: number) => begin(slot), isName: true },
-              ...lines.map(({ name, values }) => ({
-                title: name,
-                cell: (slot: number) => said(values[slot]),
-                numeric: true,
-              })),
-            ]}
-            rows={rows.reverse()}
-            rowKey={String}
-          />
-        </section>
-      )}
-    </details>
+    <Table
+      label={title}
+      columns={[
+        { title: t.figures.time, cell: (slot: number) => begin(slot), isName: true },
+        ...lines.map(({ name, values }) => ({
+          title: name,
+          cell: (slot: number) => said(values[slot]),
+          numeric: true,
+        })),
+      ]}
+      rows={rows.reverse()}
+      rowKey={String}
+    />
   );
 }

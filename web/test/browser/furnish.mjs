@@ -34,9 +34,11 @@ export async function furnish(platform, words) {
   const connection = await connect(platform, words, codeHost);
   const receiver = await channels(platform, words);
   await platform.api("POST", "/certificates", certificateFor("furnished.example.org", words.issuer));
+  const places = await applications(platform, words, codeHost, connection);
+  await statusPage(platform, words, places.application);
   return {
     connection,
-    ...(await applications(platform, words, codeHost, connection)),
+    ...places,
     ...(await extensions(platform, words)),
     notice: await refusedNotice(platform),
     stop: () => Promise.all([codeHost.stop(), receiver.stop()]),
@@ -59,6 +61,17 @@ async function channels(platform, words) {
     from_name: words.mailFrom,
   });
   return receiver;
+}
+
+/** Read by the public. */
+async function statusPage(platform, words, application_id) {
+  const { id } = await platform.api("GET", "/organizations");
+  await platform.api("PUT", `/organizations/${id}/status-page`, {
+    enabled: true,
+    title: words.pageTitle,
+    domain: "status.example.org",
+    applications: [{ application_id, name: words.publicName }],
+  });
 }
 
 /** The message of an application's failed deployment, which its receiver has refused. */
@@ -112,6 +125,7 @@ async function applications(platform, words, codeHost, connection_id) {
   await otherDeliveries(platform, words, application, shape);
   await snapshots(platform, words, application);
   const run = await commands(platform, words, application);
+  await uptime(platform, application);
   const added = { domain: words.domain, path: "/api", redirect: "permanent" };
   await platform.api("POST", `/deploy/application/${application.id}/domains`, added);
   await rules(platform, words, application);
@@ -155,6 +169,20 @@ async function commands(platform, words, application) {
   });
   await platform.api("POST", `${path}/schedules`, { name: words.schedule, cron: "@yearly", command: words.command });
   return id;
+}
+
+/** It has answered a check. It is asked again only if one came at a time in which it was not meant to answer. */
+async function uptime(platform, application) {
+  const path = `/deploy/application/${application.id}/uptime`;
+  const ask = () => platform.api("PUT", path, { interval_seconds: 3600 });
+  let { last_check_at: seen } = await ask();
+  const isUp = async () => {
+    const { state, last_check_at } = await platform.api("GET", path);
+    if (state !== "up" && last_check_at !== seen) await ask();
+    seen = last_check_at;
+    return state === "up";
+  };
+  await until("the application is found to be up", isUp, 60);
 }
 
 /** One that is written, and one that a command of the user prevents. */

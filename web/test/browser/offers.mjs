@@ -20,6 +20,7 @@ export const OFFERS = {
     Restart: "deploy:update",
     Stop: "deploy:update",
     "Roll back": "deploy:update",
+    "Take the newer version": "deploy:update",
     "Edit as text": "deploy:update",
     Export: "variable:read",
     Import: "deploy:update",
@@ -47,6 +48,16 @@ export const OFFERS = {
     "Run now: $schedule": "deploy:update",
     "Change: $schedule": "deploy:update",
     "Delete: $schedule": "deploy:update",
+  },
+  uptime: { Change: "deploy:update", "Turn off": "deploy:update", Delete: "deploy:update" },
+  // To change the page takes what a domain takes too, which the same roles have.
+  statusPage: {
+    "Up: $application": "organization:update",
+    "Down: $application": "organization:update",
+    "Remove: $application": "organization:update",
+    Add: "organization:update",
+    Check: "domain:read",
+    "Set up": "domain:update",
   },
   uploads: { "Upload and deploy": "deploy:create" },
   volumes: {
@@ -166,6 +177,7 @@ export const OFFERS = {
     "Delete…": "extension:delete",
     "Install…": "extension:run",
     Install: "extension:run",
+    Deploy: "deploy:create",
     "Take over the changes": "extension:create",
     Update: "extension:run",
     "Update…": "extension:run",

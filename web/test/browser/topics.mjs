@@ -9,6 +9,7 @@ import conflict from "./topics/conflict.mjs";
 import deployPlan from "./topics/deploy-plan.mjs";
 import domains from "./topics/domains.mjs";
 import everyView from "./topics/every-view.mjs";
+import extensionApplication from "./topics/extension-application.mjs";
 import failure from "./topics/failure.mjs";
 import figures from "./topics/figures.mjs";
 import firstStart from "./topics/first-start.mjs";
@@ -26,6 +27,7 @@ import shell from "./topics/shell.mjs";
 import sites from "./topics/sites.mjs";
 import updates from "./topics/updates.mjs";
 import uploads from "./topics/uploads.mjs";
+import uptime from "./topics/uptime.mjs";
 import walk from "./topics/walk.mjs";
 
 /** Done at the same time, each by a process with a server of its own, and each in this order. */
@@ -48,11 +50,13 @@ export const LANES = [
     images,
     uploads,
     updates,
+    "extension-application": extensionApplication,
     "deploy-plan": deployPlan,
     commands,
     "shared-variables": sharedVariables,
     notifications,
     figures,
+    uptime,
     shell,
     invitation,
     account,

@@ -41,6 +41,10 @@ export const VIEWS = [
   { ...ofApplication("commands", "/commands", ["command", "schedule"], "commands"), pictured: false },
   { ...ofApplication("command", ({ run }) => `/commands/${run}`, ["command", "line"], "commands"), pictured: false },
   { ...ofApplication("figures", "/figures", [], "figures"), pictured: false },
+  {
+    ...ofApplication("uptime", "/uptime", [], "uptime", ["It answers as it should.", "100 %", "1 good, 0 failed"]),
+    pictured: false,
+  },
   ofApplication("variables", "/variables", ["variable"]),
   ofApplication("domains", "/domains", ["domain"], "domains", ["sent to the main domain (permanently)"]),
   ofApplication("access", "/access", ["visitor", "realm", "header", "html"], "access", ["removed from answers"]),
@@ -104,6 +108,12 @@ export const VIEWS = [
     ...ofOrganization("notice", "", ["refusal"]),
     at: ({ notice }) => `/organization/notifications/${notice}`,
     needs: "webhook:update",
+  },
+  {
+    ...ofOrganization("status-page", "/status", ["application", "pageTitle", "publicName"]),
+    folder: "statusPage",
+    says: ["status.example.org"],
+    pictured: false,
   },
   ofOrganization("organization", "/about", ["organization", "description"]),
   ofInstance("instance", ""),

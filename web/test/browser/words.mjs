@@ -40,6 +40,8 @@ export const PLEASANT = {
   html: "<h1>Back in a moment</h1>",
   refusal: '{"message": "Unknown Webhook", "code": 10015}',
   mailFrom: "Engines",
+  pageTitle: "Analytical Engines: status",
+  publicName: "The shop",
 };
 
 /** Runs if any page takes it for more than text. The name tells which text it was. */

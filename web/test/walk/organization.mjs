@@ -178,10 +178,10 @@ async function lookAsEachRole({ page, origin, api, look, expect, team }, graces)
   const has = (name) => graces.getByRole("button", { name }).count();
   const tabs = () => graces.getByRole("navigation", { name: "Parts of the organization" }).getByRole("link").count();
   const offers = {
-    viewer: { tabs: 6, role: 0, invite: 0, setUp: 0, mail: 0, save: 0 },
-    member: { tabs: 6, role: 0, invite: 0, setUp: 6, mail: 0, save: 0 },
-    admin: { tabs: 7, role: 1, invite: 1, setUp: 6, mail: 1, save: 1 },
-    owner: { tabs: 7, role: 2, invite: 1, setUp: 6, mail: 1, save: 1 },
+    viewer: { tabs: 7, role: 0, invite: 0, setUp: 0, mail: 0, save: 0 },
+    member: { tabs: 7, role: 0, invite: 0, setUp: 6, mail: 0, save: 0 },
+    admin: { tabs: 8, role: 1, invite: 1, setUp: 6, mail: 1, save: 1 },
+    owner: { tabs: 8, role: 2, invite: 1, setUp: 6, mail: 1, save: 1 },
   };
   for (const [role, offered] of Object.entries(offers)) {
     await become(role);
@@ -236,6 +236,7 @@ async function lookInGerman({ page, origin, api, look }) {
   for (const [name, address, heading] of [
     ["members", "/organization", "Weavers"],
     ["notifications", "/organization/notifications", "Weavers"],
+    ["status-page", "/organization/status", "Weavers"],
     ["audit", "/audit", "Protokoll"],
   ]) {
     await page.goto(`${origin}${address}`);

@@ -15,11 +15,11 @@ pub fn with_defaults(mut tree: Json, extension: &Extension) -> Json {
     tree
 }
 
-/// The tree with the values that differ from the defaults in the place of those; masked if `hides`. No secret is among them.
-pub fn with_values(mut tree: Json, installed: &Extension, values: &Values, hides: bool) -> Json {
+/// The tree with the values that differ from the defaults in the place of those; masked where `hides` says so. No secret is among them.
+pub fn with_values(mut tree: Json, installed: &Extension, values: &Values, hides: &dyn Fn(&str) -> bool) -> Json {
     for variable in &installed.variables {
         let Some(value) = values.get(&variable.name).filter(|value| differs(variable, value)) else { continue };
-        let shown = if hides { Json::from(MASK) } else { value.to_json() };
+        let shown = if hides(&variable.name) { Json::from(MASK) } else { value.to_json() };
         set_default(&mut tree, variable, shown);
     }
     tree

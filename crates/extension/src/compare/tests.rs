@@ -150,7 +150,7 @@ execution: {run: [{name: a, type: wait, properties: {seconds: 1}}]}
     let before = with_defaults(tree(text).unwrap(), &installed);
     assert_eq!(before["variables"]["port"]["default"], 80);
     let shown = |hides: bool| {
-        let own = with_values(before.clone(), &installed, &values, hides);
+        let own = with_values(before.clone(), &installed, &values, &|_| hides);
         let comparison = compare(Three { before: &before, upstream: &before, own: &own }, Side::Own);
         let change = |change: Change| (change.path, change.values.own.unwrap());
         comparison.changes.into_iter().map(change).collect::<Vec<_>>()

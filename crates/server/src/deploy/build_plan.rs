@@ -7,15 +7,18 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use windlass_api::{
-    ArtifactKind, BuildChoice, BuildPlan, BuildReason, BuildService, Configuration, Failure, Language, Variables,
+    ArtifactKind, BuildChoice, BuildPlan, BuildReason, BuildService, Configuration, Failure, Language,
+    RepositoryAddress, Variables,
 };
 use windlass_buildpack::{Candidate, Plan, Reason};
 use windlass_compose::Service;
 use windlass_runtime::Dockerfile;
 use windlass_store::applications::Application;
+use windlass_store::extension_sources;
 
-use super::compose_file::{self, Compose};
+use super::compose_file::Compose;
 use super::ending::bounded_reason;
+use super::extension;
 use super::failure::{Interruption, Result, failed};
 use super::git::{self, Source};
 use super::pack::{self, Basis, Choice, Chosen, Pack, Recipe};
@@ -111,6 +114,9 @@ async fn fill(
     folder: &Path,
     plan: &mut BuildPlan,
 ) -> Result<()> {
+    if application.repository == RepositoryAddress::EXTENSION {
+        return fill_from_extension(app, application, basis, plan).await;
+    }
     let url = repository::address(app, application).await?;
     let credentials = repository::credentials(app, application, &url).await?;
     let reference = repository::reference(&basis.configuration.branch, "");
@@ -130,6 +136,21 @@ async fn fill(
             failed(Failure::NoBuildPack, open.words())
         }
     }
+}
+
+async fn fill_from_extension(
+    app: &App,
+    application: &Application,
+    basis: &Basis<'_>,
+    plan: &mut BuildPlan,
+) -> Result<()> {
+    let source = extension_sources::in_use(&mut app.db.read().await?, application.id).await?;
+    let Some(source) = source else { return failed(Failure::NoBuildPack, "The extension's text is not known.") };
+    (plan.commit_hash, plan.commit_message) = (source.content_hash.clone(), source.extension_key.clone());
+    let compose = extension::compose_of(source, application, basis.variables).await?;
+    plan.warnings.extend(compose.warnings());
+    describe_services(Path::new(""), basis, &compose, plan);
+    Ok(())
 }
 
 fn time_to_fetch(app: &App) -> Duration {
@@ -183,7 +204,7 @@ fn describe_services(tree: &Path, basis: &Basis<'_>, compose: &Compose, plan: &m
         name: service.name.clone(),
         image: if service.build.is_none() { service.image.clone() } else { String::new() },
         context_path: service.build.as_ref().map(context).unwrap_or_default(),
-        port: compose_file::port_of(service).unwrap_or_default(),
+        port: compose.port_of(service).unwrap_or_default(),
         is_main: service.name == compose.main,
         volumes: compose_volumes::of_file(service).into_iter().map(|(_, name)| name).collect(),
         depends_on: service.depends_on.iter().map(|need| need.service.clone()).collect(),

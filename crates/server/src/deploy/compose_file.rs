@@ -1,12 +1,13 @@
-//! The compose file of a repository: which one it is, what its services are, and which of them visitors reach.
+//! The compose file of a repository: which one it is, what its services are, and which of them visitors reach. The same of an extension.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use windlass_api::{Configuration, Failure, Variables};
 use windlass_compose::{Beside, Condition, Project, Protocol, Service, dotenv};
+use windlass_extension::application::Stack;
 use windlass_yaml::{Limits, Problem};
 
 use super::dockerfile;
@@ -40,9 +41,24 @@ pub struct Compose {
     pub main: String,
     /// Folders beside it whose files are copied into containers.
     copied: BTreeSet<String>,
+    /// Where services listen of which something else than the file says it.
+    ports: BTreeMap<String, u16>,
 }
 
 impl Compose {
+    /// Of an extension, whose domains say which service visitors reach, and where it listens. Nothing lies beside it.
+    pub fn of_template(file: String, stack: Stack) -> std::result::Result<Self, String> {
+        let ports = stack.ports();
+        let main = stack.main().map(|route| route.service.clone()).unwrap_or_default();
+        let main = main_service(&stack.project, &main)?;
+        Ok(Self { file, folder: PathBuf::new(), project: stack.project, main, copied: BTreeSet::new(), ports })
+    }
+
+    /// Where a service listens, as far as it is said.
+    pub fn port_of(&self, service: &Service) -> Option<u16> {
+        self.ports.get(&service.name).copied().or_else(|| port_of(service))
+    }
+
     /// What the user may want to know.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -109,7 +125,7 @@ pub async fn read(basis: &Basis<'_>, tree: &Path, context: &Path) -> Result<Comp
     }
     let main = main_service(&project, &basis.configuration.settings.service)
         .or_else(|problem| failed(Failure::NoBuildPack, format!("{file}: {problem}")))?;
-    Ok(Compose { file, folder, project, main, copied })
+    Ok(Compose { file, folder, project, main, copied, ports: BTreeMap::new() })
 }
 
 async fn find(configuration: &Configuration, tree: &Path, context: &Path) -> Result<PathBuf> {
@@ -179,7 +195,7 @@ pub fn is_task(project: &Project, name: &str) -> bool {
 }
 
 /// Where a service listens, as far as the file says it.
-pub fn port_of(service: &Service) -> Option<u16> {
+fn port_of(service: &Service) -> Option<u16> {
     let opened = service.ports.iter().find(|port| port.protocol == Protocol::Tcp).map(|port| port.container);
     opened.or_else(|| service.expose.first().copied())
 }

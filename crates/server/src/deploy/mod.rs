@@ -13,6 +13,7 @@ mod detected;
 mod dockerfile;
 mod drain;
 mod ending;
+mod extension;
 mod failure;
 mod fetch;
 mod gap;
@@ -47,7 +48,7 @@ mod volumes;
 use std::sync::Arc;
 
 use uuid::Uuid;
-use windlass_api::BuildPack;
+use windlass_api::{BuildPack, RepositoryAddress};
 use windlass_store::containers::Container;
 
 use crate::host::Host;
@@ -136,6 +137,9 @@ async fn prepare(attempt: &mut Attempt<'_>, slot: &mut Slot) -> Result<Vec<Conta
 async fn make(attempt: &mut Attempt<'_>) -> Result<()> {
     if attempt.configuration.build_pack == BuildPack::Image {
         return image::take(attempt).await;
+    }
+    if attempt.application.repository == RepositoryAddress::EXTENSION {
+        return extension::take(attempt).await;
     }
     let tree = fetch::fetch(attempt).await?;
     build::build(attempt, &tree).await

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use windlass_api::{BuildPack, Configuration, Failure, RepositoryAddress, Variables};
 use windlass_store::applications::Application;
+use windlass_store::extension_sources;
 
 use super::build_plan::words_for_caller;
 use super::failure::{Interruption, Result, failed};
@@ -64,6 +65,11 @@ async fn ask_repository(app: &App, application: &Application) -> Result<String> 
     if configuration.build_pack == BuildPack::Image {
         let image = registries::image_of(&configuration)?;
         return registries::newest_digest(app, application.organization_id, &image, limit(app)).await;
+    }
+    if application.repository == RepositoryAddress::EXTENSION {
+        // A deploy takes the text that is in use: a newer one is an update, which is asked for by itself.
+        let source = extension_sources::in_use(&mut app.db.read().await?, application.id).await?;
+        return Ok(source.map(|source| source.content_hash).unwrap_or_default());
     }
     let url = repository::address(app, application).await?;
     let credentials = repository::credentials(app, application, &url).await?;

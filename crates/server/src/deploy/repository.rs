@@ -21,6 +21,9 @@ pub async fn address(app: &App, application: &Application) -> Result<RepositoryA
         let problem = "There is no repository: the application is made from an image of a registry.";
         return failed(Failure::NoBuildPack, problem);
     }
+    if address.transport() == Transport::Extension {
+        return failed(Failure::NoBuildPack, "There is no repository: the application is made from an extension.");
+    }
     if address.transport() == Transport::Push {
         return pushed(app, application);
     }

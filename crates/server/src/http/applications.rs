@@ -95,7 +95,7 @@ pub fn routes(table: Table) -> Table {
 
 pub async fn deploy(ctx: Ctx, headers: HeaderMap, body: Payload) -> Answer {
     let authority = ctx.organization(None).await?;
-    let once = once(&ctx, &headers, &body)?;
+    let once = once(&ctx, &headers, body.bytes())?;
     let input: CreateDeployment = body.parse()?;
     let (message, application) = Box::pin(applications::deploy(&ctx.app, &authority, input, once.as_ref())).await?;
     success(message, application)
@@ -111,10 +111,11 @@ pub async fn preview(ctx: Ctx, body: Payload) -> Answer {
     success("Build plan", build_plan::make(&ctx.app, application, turn).await?)
 }
 
-fn once(ctx: &Ctx, headers: &HeaderMap, body: &Payload) -> Result<Option<Once>> {
+/// The name that a request has, so that it is not done twice.
+pub fn once(ctx: &Ctx, headers: &HeaderMap, body: &[u8]) -> Result<Option<Once>> {
     let Some(text) = header_text(headers, IDEMPOTENCY_HEADER) else { return Ok(None) };
     let name = IdempotencyName::try_from(text.as_str()).map_err(|problem| Error::field("Idempotency-Key", problem))?;
-    Ok(Some(Once::new(&ctx.app, name, body.bytes())))
+    Ok(Some(Once::new(&ctx.app, name, body)))
 }
 
 pub async fn list(ctx: Ctx, params: RawParams) -> Answer {

@@ -18,6 +18,7 @@ mod domains;
 mod email_changes;
 mod events;
 mod executions;
+mod extension_sources;
 mod extensions;
 mod figures;
 mod github_apps;
@@ -116,6 +117,7 @@ fn table() -> Table {
         status_pages::routes,
         logs::routes,
         events::routes,
+        extension_sources::routes,
         extensions::routes,
         executions::routes,
         installations::routes,

@@ -97,6 +97,9 @@ fn refuse_for_services(configuration: &Configuration) -> Result<()> {
 
 /// What an application is made from decides whether an image of a registry is taken or one is built, and the two have settings of their own.
 pub fn fit_to_source(configuration: &mut Configuration, repository: &str, changes: &Changes) -> Result<()> {
+    if repository == RepositoryAddress::EXTENSION {
+        return fit_to_extension(configuration, changes);
+    }
     let is_image = repository == RepositoryAddress::IMAGE;
     if is_image && configuration.build_pack == BuildPack::Auto {
         configuration.build_pack = BuildPack::Image;
@@ -104,7 +107,9 @@ pub fn fit_to_source(configuration: &mut Configuration, repository: &str, change
     let (has_pack, has_image) =
         (configuration.build_pack == BuildPack::Image, !configuration.settings.image.is_empty());
     match (is_image, has_pack, has_image) {
-        (true, true, true) => refuse_for_image(configuration, changes),
+        (true, true, true) => {
+            refuse_without_repository(configuration, changes, "an image of a registry is taken as it is")
+        }
         (true, false, _) => Err(Error::field("build_pack", "must be image or left out, because repository is image")),
         (true, true, false) => Err(Error::field("image", "must be given, because repository is image")),
         (false, true, _) => Err(Error::field("build_pack", "can be image only where repository is image")),
@@ -115,8 +120,25 @@ pub fn fit_to_source(configuration: &mut Configuration, repository: &str, change
     }
 }
 
+/// The template says all that a compose file would.
+fn fit_to_extension(configuration: &mut Configuration, changes: &Changes) -> Result<()> {
+    if configuration.build_pack == BuildPack::Auto {
+        configuration.build_pack = BuildPack::DockerCompose;
+        refuse_for_services(configuration)?;
+    }
+    if configuration.build_pack != BuildPack::DockerCompose {
+        let problem = "must be docker-compose or left out, because repository is extension";
+        return Err(Error::field("build_pack", problem));
+    }
+    let why = "the application is made from an extension, whose template says all of that";
+    if !configuration.settings.image.is_empty() {
+        return Err(Error::field("image", format!("must be left out: {why}")));
+    }
+    refuse_without_repository(configuration, changes, why)
+}
+
 /// Refuses settings that are about a repository, its pushes or a build: they would be stored and do nothing.
-fn refuse_for_image(configuration: &Configuration, changes: &Changes) -> Result<()> {
+fn refuse_without_repository(configuration: &Configuration, changes: &Changes, why: &str) -> Result<()> {
     let (settings, default) = (&configuration.settings, Configuration::default());
     let asked = [
         ("branch", !configuration.branch.is_empty()),
@@ -141,7 +163,7 @@ fn refuse_for_image(configuration: &Configuration, changes: &Changes) -> Result<
         ("tag_pattern", changes.tag_pattern.value().is_some()),
     ];
     match asked.into_iter().find(|(_, is_asked)| *is_asked) {
-        Some((field, _)) => Err(Error::field(field, "must be left out: an image of a registry is taken as it is")),
+        Some((field, _)) => Err(Error::field(field, format!("must be left out: {why}"))),
         None => Ok(()),
     }
 }

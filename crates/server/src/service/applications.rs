@@ -53,12 +53,12 @@ pub async fn deploy(
 }
 
 /// The parts of the request.
-struct DeployInput<'a> {
-    name: &'a ApplicationName,
-    repository: &'a RepositoryAddress,
-    changes: &'a Changes,
+pub struct DeployInput<'a> {
+    pub name: &'a ApplicationName,
+    pub repository: &'a RepositoryAddress,
+    pub changes: &'a Changes,
     /// Of the domain that is asked for.
-    owners: &'a Owners,
+    pub owners: &'a Owners,
 }
 
 async fn claim_domain(app: &App, authority: &Authority, changes: &Changes) -> Result<Owners> {
@@ -77,13 +77,8 @@ async fn try_to_deploy(
 ) -> Result<Option<(&'static str, api::Application)>> {
     let mut work = app.begin().await?;
     let authority = &work.hold(authority).await?;
-    if let Some(once) = once
-        && let Some(id) = once.made(&mut work, authority).await?
-    {
-        let message = "This was done already; nothing was done again";
-        let record = read(&mut work, authority, id).await?;
-        drop(work);
-        return Ok(Some((message, with_lines(&app.logs.store, record).await)));
+    if let Some(record) = made_before(&mut work, authority, once).await? {
+        return Ok(Some(done_before(work, record).await));
     }
     let (is_new, application) = make_or_change(&mut work, authority, input).await?;
     let Some(application) = application else { return Ok(None) };
@@ -96,6 +91,26 @@ async fn try_to_deploy(
     deployments::enqueue(&mut work, &authority.actor(), &application, &DeploymentRequest::Deploy { commit: None }, &[])
         .await?;
     answer(work, authority, once, application.id, "Deployment queued").await.map(Some)
+}
+
+/// What a request with a name has made when it came before.
+pub async fn made_before(
+    work: &mut Work<'_>,
+    authority: &Authority,
+    once: Option<&Once>,
+) -> Result<Option<api::Application>> {
+    let Some(once) = once else { return Ok(None) };
+    match once.made(work, authority).await? {
+        Some(id) => read(work, authority, id).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The answer to a request that was done before: nothing is changed.
+pub async fn done_before(work: Work<'_>, record: api::Application) -> (&'static str, api::Application) {
+    let app = work.app;
+    drop(work);
+    ("This was done already; nothing was done again", with_lines(&app.logs.store, record).await)
 }
 
 /// The application of this name and repository, made with the defaults if there is none. Nothing is deployed.
@@ -133,7 +148,8 @@ pub async fn as_deployed(app: &App, authority: &Authority, input: CreateDeployme
     application.ok_or_else(|| domain_choice::taken(&name.label()))
 }
 
-async fn answer(
+/// Commits, and remembers the request if it has a name.
+pub async fn answer(
     mut work: Work<'_>,
     authority: &Authority,
     once: Option<&Once>,
@@ -155,6 +171,11 @@ async fn make_or_change(
     refuse_local(authority.organization(), input.repository)?;
     match applications::by_name(work, authority.organization_id(), input.name).await? {
         Some(known) => Ok((false, Some(change(work, authority, known.id, input).await?))),
+        None if &**input.repository == RepositoryAddress::EXTENSION => {
+            let problem =
+                "an application of an extension is made by POST /api/v1/extensions/{extension_id}/application";
+            Err(Error::field("repository", problem))
+        }
         None => Ok((true, create(work, authority, input).await?)),
     }
 }
@@ -168,7 +189,12 @@ fn refuse_local(organization: &Organization, repository: &RepositoryAddress) -> 
     Ok(())
 }
 
-async fn create(work: &mut Work<'_>, authority: &Authority, input: &DeployInput<'_>) -> Result<Option<Application>> {
+/// None when another organization took the domain meanwhile.
+pub async fn create(
+    work: &mut Work<'_>,
+    authority: &Authority,
+    input: &DeployInput<'_>,
+) -> Result<Option<Application>> {
     let app = work.app;
     let mut application = new_application(work, authority, input).await?;
     let (_, touched) = fill(work, authority, &mut application, input.changes).await?;
@@ -324,7 +350,7 @@ async fn check_volumes(work: &mut Work<'_>, application: &Application, changes: 
 
 /// Configuration, variables and credentials as the request wants them; not written yet. The names of the fields that
 /// differ from before, and which variables.
-async fn fill(
+pub async fn fill(
     work: &mut Work<'_>,
     authority: &Authority,
     application: &mut Application,

@@ -16,7 +16,7 @@ use crate::service::audit::{Action, Actor, Change, Resource};
 use crate::service::held_applications::hold_to_change;
 use crate::service::restores::{self, Restore};
 use crate::service::work::Work;
-use crate::service::{queue, states};
+use crate::service::{extension_sources, queue, states};
 use crate::shared_variables;
 
 /// What a deployment is to bring to visitors.
@@ -171,6 +171,7 @@ async fn new_release(work: &mut Work<'_>, application: &Application, id: Uuid, c
         created_at: app.now(),
     };
     releases::insert(work, &release).await?;
+    extension_sources::carry_on(work, application, id).await?;
     Ok(id)
 }
 
@@ -388,7 +389,7 @@ pub async fn order(
 }
 
 /// Commits, and answers with the deployment.
-async fn finish(mut work: Work<'_>, authority: &Authority, id: Uuid) -> Result<api::ApplicationDeployment> {
+pub async fn finish(mut work: Work<'_>, authority: &Authority, id: Uuid) -> Result<api::ApplicationDeployment> {
     let app = work.app;
     let gone = || Error::internal("a deployment vanished while it was held");
     let shown = deployments::shown(&mut work, id).await?.ok_or_else(gone)?;

@@ -23,6 +23,7 @@ use crate::served_certificates::Choice;
 use crate::service::audit::{Action, Change, Resource};
 use crate::service::certificate_orders::queue_job;
 use crate::service::domain_choice::{self, Wanted};
+use crate::service::domain_owners::Owners;
 use crate::service::held_applications::{hold_to_change, refuse_preview};
 use crate::service::work::Work;
 use crate::service::{domain_owners, states};
@@ -82,6 +83,33 @@ pub async fn add(app: &App, granted: &Granted<Application>, input: &AddDomain) -
     let record = Known::load(app, &mut work, application.organization_id).await?.record(row);
     work.commit().await?;
     Ok(record)
+}
+
+/// One that an application of an extension is to have, which leads to one of its services.
+pub async fn add_for_service(
+    work: &mut Work<'_>,
+    authority: &Authority,
+    application: &Application,
+    (domain, service): (&DomainName, &str),
+    owners: &Owners,
+) -> Result<()> {
+    let app = work.app;
+    check_room(work, application.organization_id).await?;
+    let (application_id, organization_id) = (application.id, application.organization_id);
+    let wanted = Wanted { domain, path: "/", application_id, organization_id, owners };
+    domain_choice::check(work, app, &wanted).await?;
+    let added = ApplicationDomain {
+        id: app.new_id(),
+        application_id,
+        domain: domain.to_string(),
+        path: "/".to_owned(),
+        redirect: Redirect::None,
+        service: service.to_owned(),
+        created_at: app.now(),
+    };
+    application_domains::insert(work, &added).await?;
+    write_down(work, authority, Action::Create, application, &added);
+    Ok(())
 }
 
 /// The main domain leads to the application already; other paths of it can be added.

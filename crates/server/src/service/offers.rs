@@ -23,7 +23,7 @@ use crate::service::preparation::{Asked, prepare, reasons_for_host_access};
 
 /// Of the conflicts that a message names.
 const NAMED_CONFLICTS: usize = 5;
-const HIDDEN: &str = "It would be refused as it is. Who may read variables is told why.";
+pub const HIDDEN: &str = "It would be refused as it is. Who may read variables is told why.";
 
 /// A fork, and the texts that it is about.
 struct Fork {
@@ -173,7 +173,7 @@ pub async fn of_installation(app: &App, granted: &Granted<Installation>) -> Resu
     let hides = !granted.authority().may(Can::VariableRead);
     let problems = problems(app, granted, &extension, in_force.values.clone(), hides).await?;
     let (before, values) = (in_force.yaml_content, in_force.values);
-    let compare = move || compare_with_values(&before, &text, &values, hides);
+    let compare = move || compare_with_values(&before, &text, &values, &|_| hides);
     let comparison = tokio::task::spawn_blocking(compare).await.map_err(Error::internal)??;
     Ok(api::InstallationOffer {
         installation_id: row.id,
@@ -192,7 +192,13 @@ pub async fn of_installation(app: &App, granted: &Granted<Installation>) -> Resu
     })
 }
 
-fn compare_with_values(before: &str, upstream: &str, values: &Values, hides: bool) -> Result<Comparison> {
+/// What is set stands in the place of defaults, masked where `hides` says so.
+pub fn compare_with_values(
+    before: &str,
+    upstream: &str,
+    values: &Values,
+    hides: &dyn Fn(&str) -> bool,
+) -> Result<Comparison> {
     let read = |text: &str, what: &str| -> Result<_> {
         let (tree, extension) = (readable_tree(text, what)?, windlass_extension::check(text).extension);
         let tree = match &extension {

@@ -139,7 +139,7 @@ impl Prepared {
 }
 
 /// Letters and digits: it may stand in an address or a file without quotes.
-fn new_secret() -> String {
+pub fn new_secret() -> String {
     let bytes = random::bytes::<SECRET_BYTES>();
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -124,6 +124,9 @@ async fn refusal(
     if application.repository == RepositoryAddress::IMAGE {
         return Ok(Some("Previews need a repository; this application is made from an image.".into()));
     }
+    if application.repository == RepositoryAddress::EXTENSION {
+        return Ok(Some("Previews need a repository; this application is made from an extension.".into()));
+    }
     if of(work, application).await?.is_some() {
         return Ok(Some("A preview has no previews of its own.".into()));
     }

@@ -253,6 +253,18 @@ impl World {
                 let path = path.replace("{application_id}", &id_of(&application).to_string());
                 (format!("{path}?from={id}&to={id}"), Value::Null)
             }
+            "get_extension_of_application" | "update_application_from_extension" => {
+                let number = self.applications.fetch_add(1, Ordering::SeqCst);
+                let id = self.server.application_of_extension(owner, &format!("tool-{number}")).await;
+                let newer = crate::extensions::text(&format!("tool-{number}")).replace("1.2.3", "1.2.4");
+                let newer = json!({ "yaml_content": newer });
+                self.server.put(&format!("/extensions/tool-{number}"), newer).by(owner).ok().await;
+                let body = match operation.id.as_str() {
+                    "get_extension_of_application" => Value::Null,
+                    _ => json!({ "variables": { "port": "9090" } }),
+                };
+                (path.replace("{application_id}", &id.to_string()), body)
+            }
             "plan_deploy" => {
                 let id = id_of(&self.changed().await);
                 (path.replace("{application_id}", &id.to_string()), Value::Null)

@@ -139,6 +139,11 @@ impl World {
                 extension().await;
                 (named(&key), json!({ "variables": { "password": "a-password-of-it" } }))
             }
+            "create_application_of_extension" => {
+                extension().await;
+                let variables = json!({ "password": "a-password-of-it", "verbose": "true" });
+                (named(&key), json!({ "name": key, "domain": format!("{key}.example.org"), "variables": variables }))
+            }
             "list_executions" => {
                 extension().await;
                 server.installed(owner, &key).await;

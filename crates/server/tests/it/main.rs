@@ -28,6 +28,7 @@ mod deployments;
 mod domains;
 mod downloads;
 mod events;
+mod extension_sources;
 mod extensions;
 mod figures;
 mod follow;

@@ -792,6 +792,20 @@ create table uploads (
 create index uploads_of_organization on uploads (organization_id) where deployment_id is null;
 create index uploads_of_application on uploads (application_id);
 create index uploads_expiring on uploads (expires_at);
+-- The text of an extension that a release is made of, for applications whose source it is.
+create table extension_sources (
+    release_id uuid primary key references releases (id) on delete cascade,
+    application_id uuid not null references applications (id) on delete cascade,
+    -- No foreign key: what is deployed outlives it.
+    extension_id uuid not null,
+    extension_key text not null,
+    version text not null,
+    content_hash text not null,
+    created_at bigint not null,
+    -- Last, because it is long.
+    yaml_content text not null
+);
+create index extension_sources_of_application on extension_sources (application_id, release_id);
 -- Applications whose registry is asked from time to time if the tag of their image leads to another one.
 create table image_checks (
     application_id uuid primary key references applications (id) on delete cascade,

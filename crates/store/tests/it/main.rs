@@ -14,6 +14,7 @@ mod deployments;
 mod domains;
 mod email_changes;
 mod events;
+mod extension_sources;
 mod figures;
 mod freed_domains;
 mod github_apps;

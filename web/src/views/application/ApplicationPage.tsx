@@ -10,7 +10,7 @@ import { Problem } from "../../ui/Problem";
 import { ApplicationStateBadge } from "../../ui/State";
 import { Tabs } from "../../ui/Tabs";
 import { stateOfApplication } from "../applications/facts";
-import { IMAGE } from "../applications/newApplication";
+import { EXTENSION, IMAGE } from "../applications/newApplication";
 import { NotFound } from "../NotFound";
 import { isPushedHere } from "../pushes/facts";
 import { Actions } from "./Actions";
@@ -23,12 +23,14 @@ const DeploymentPage = lazy(() => import("../deployments/DeploymentPage"));
 const DeployPlan = lazy(() => import("../deployPlans/DeployPlan"));
 const Logs = lazy(() => import("./Logs"));
 const Figures = lazy(() => import("../figures/Figures"));
+const Uptime = lazy(() => import("../uptime/Uptime"));
 const Variables = lazy(() => import("../variables/Variables"));
 const Domains = lazy(() => import("../domains/Domains"));
 const Access = lazy(() => import("../access/Access"));
 const Settings = lazy(() => import("../settings/Settings"));
 const Pushes = lazy(() => import("../pushes/Pushes"));
 const DeliveryPage = lazy(() => import("../pushes/DeliveryPage"));
+const FromExtension = lazy(() => import("./FromExtension"));
 const Upload = lazy(() => import("../uploads/Upload"));
 const Previews = lazy(() => import("../previews/Previews"));
 const Commands = lazy(() => import("../commands/Commands"));
@@ -50,10 +52,12 @@ const TABS = [
   "logs",
   "commands",
   "figures",
+  "uptime",
   "variables",
   "domains",
   "access",
   "volumes",
+  "extension",
   "upload",
   "pushes",
   "previews",
@@ -61,14 +65,16 @@ const TABS = [
 ] as const;
 type TabName = (typeof TABS)[number];
 
-/** A preview is pushed to and has previews only through the application that it belongs to. */
-const NOT_OF_PREVIEWS: readonly TabName[] = ["upload", "pushes", "previews"];
-/** An image of a registry has no repository that is pushed to. */
-const NOT_OF_IMAGES: readonly TabName[] = ["pushes", "previews"];
+/** A preview is pushed to and has previews only through the application that it belongs to, and is not checked. */
+const NOT_OF_PREVIEWS: readonly TabName[] = ["uptime", "upload", "pushes", "previews"];
+/** An image of a registry and an extension have no repository that is pushed to. */
+const WITHOUT_REPOSITORY: readonly TabName[] = ["pushes", "previews"];
 
 function labelOf(t: Text, name: TabName): string {
   if (name === "plan") return t.deployPlan.title;
   if (name === "figures") return t.figures.title;
+  if (name === "uptime") return t.uptime.title;
+  if (name === "extension") return t.extensionApplication.source;
   if (name === "upload") return t.uploads.title;
   if (name === "pushes") return t.pushes.title;
   if (name === "previews") return t.previews.title;
@@ -115,7 +121,8 @@ export default function ApplicationPage() {
 function tabs(t: Text, { id, preview_of, repository }: Application, current: TabName, mayUpload: boolean) {
   const hidden = [
     ...(preview_of ? NOT_OF_PREVIEWS : []),
-    ...(repository === IMAGE ? NOT_OF_IMAGES : []),
+    ...(repository === IMAGE || repository === EXTENSION ? WITHOUT_REPOSITORY : []),
+    ...(repository === EXTENSION ? [] : ["extension"]),
     ...(mayUpload && isPushedHere(repository) ? [] : ["upload"]),
   ];
   const shown = TABS.filter((name) => !hidden.includes(name));
@@ -146,11 +153,13 @@ function Part({ application, tab, item }: { application: Application; tab: TabNa
   if (tab === "commands" && item) return <RunPage key={item} application={application} id={item} />;
   if (tab === "commands") return <Commands application={application} />;
   if (tab === "figures") return <Figures application={application} />;
+  if (tab === "uptime") return <Uptime application={application} />;
   if (tab === "variables") return <Variables application={application} />;
   if (tab === "domains") return <Domains application={application} />;
   if (tab === "access") return <Access application={application} />;
   if (tab === "volumes" && item) return <VolumePage key={item} application={application} name={item} />;
   if (tab === "volumes") return <Volumes application={application} />;
+  if (tab === "extension") return <FromExtension application={application} />;
   if (tab === "upload") return <Upload application={application} />;
   if (tab === "pushes" && item) return <DeliveryPage key={item} application={application} id={item} />;
   if (tab === "pushes") return <Pushes application={application} />;

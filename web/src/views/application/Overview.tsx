@@ -4,7 +4,7 @@ import { type Text, useText } from "../../text";
 import { Facts } from "../../ui/Facts";
 import { Time } from "../../ui/Time";
 import { repositoryName } from "../applications/facts";
-import { IMAGE, PUSHED } from "../applications/newApplication";
+import { EXTENSION, IMAGE, PUSHED } from "../applications/newApplication";
 import { Commit } from "../deployments/Commit";
 import { DeploymentTable } from "../deployments/DeploymentTable";
 import { hasInstances, Instances } from "../deployments/Instances";
@@ -63,7 +63,7 @@ export function Overview({ application }: { application: Application }) {
 }
 
 /** An image of a registry has neither a repository nor a branch. */
-function sourceRows(t: Text, { repository, branch, settings, triggers }: Application): Rows {
+function sourceRows(t: Text, { id, repository, branch, settings, triggers }: Application): Rows {
   if (repository === IMAGE) {
     const { image } = settings;
     return [
@@ -75,6 +75,10 @@ function sourceRows(t: Text, { repository, branch, settings, triggers }: Applica
       ],
       [t.settings.field.auto_update[0], triggers.auto_update ? t.common.yes : t.common.no],
     ];
+  }
+  if (repository === EXTENSION) {
+    const link = <a href={`/applications/${id}/extension`}>{t.extensionApplication.look}</a>;
+    return [[t.extensionApplication.source, link]];
   }
   return [
     [t.create.repository, <Repository key="r" address={repository} />],

@@ -49,6 +49,8 @@ export const EMPTY_DRAFT: NewApplicationDraft = {
 export const PUSHED = "push";
 /** The same: there is none, an image of a registry is taken. */
 export const IMAGE = "image";
+/** Neither is there here: the application is made from an extension. */
+export const EXTENSION = "extension";
 /** A folder is sent from this page. To the API that is the same as pushing it. */
 export const UPLOADED = "upload";
 

@@ -13,6 +13,7 @@ const PAGES: Readonly<Record<string, PageOf>> = {
   execution: (id) => `/extensions/executions/${id}`,
   installation: (id) => `/extensions/installations/${id}`,
   notice: (id) => `/organization/notifications/${id}`,
+  uptime: (id) => `/applications/${id}/uptime`,
 };
 
 /** Where things are listed: this leads on although the thing itself is gone. */
@@ -28,6 +29,7 @@ const LISTS: Readonly<Record<string, string>> = {
   webhook: "/organization/notifications",
   smtp: "/organization/notifications",
   notice: "/organization/notifications/log",
+  status_page: "/organization/status",
   organization: "/organization/about",
   user: "/instance/users",
 };

@@ -9,23 +9,25 @@ import { Tabs } from "../../ui/Tabs";
 import { ExecutionList } from "../executions/ExecutionList";
 import { NotFound } from "../NotFound";
 import { Actions } from "./Actions";
-import { addressOf } from "./facts";
+import { addressOf, canBeApplication } from "./facts";
 import { ExtensionIcon } from "./Icon";
 import { Marks } from "./Marks";
 import { Overview } from "./Overview";
 import { Run } from "./Run";
 
+const AsApplication = lazy(() => import("./AsApplication"));
+
 const EditText = lazy(() => import("./EditText"));
 
 const ParentOffer = lazy(() => import("../offers/ParentOffer"));
 
-const TABS = ["overview", "run", "text", "parent", "executions"] as const;
+const TABS = ["overview", "run", "application", "text", "parent", "executions"] as const;
 type TabName = (typeof TABS)[number];
 
 /** One extension: its head stays while its parts change below it. */
 export function ExtensionPage({ name, tab: wanted }: { name: string; tab: string }) {
   const t = useText();
-  const mayRun = useMay("extension:run");
+  const may: Roles = { run: useMay("extension:run"), deploy: useMay("deploy:create") };
   const tab = TABS.find((one) => one === wanted);
   const { data: extension, error, refetch } = useExtension(name);
   if (!tab) return <NotFound />;
@@ -46,7 +48,7 @@ export function ExtensionPage({ name, tab: wanted }: { name: string; tab: string
     >
       <Tabs
         label={t.extensions.pageTabs}
-        tabs={TABS.filter((one) => isOffered(one, extension, mayRun)).map((one) => ({
+        tabs={TABS.filter((one) => isOffered(one, extension, may)).map((one) => ({
           href: addressOf(extension, one === "overview" ? undefined : one),
           label: tabLabel(t, extension, one),
           current: one === tab,
@@ -57,8 +59,14 @@ export function ExtensionPage({ name, tab: wanted }: { name: string; tab: string
   );
 }
 
-function isOffered(tab: TabName, extension: Extension, mayRun: boolean): boolean {
-  if (tab === "run") return mayRun && extension.validation_status === "valid";
+interface Roles {
+  run: boolean;
+  deploy: boolean;
+}
+
+function isOffered(tab: TabName, extension: Extension, may: Roles): boolean {
+  if (tab === "run") return may.run && extension.validation_status === "valid";
+  if (tab === "application") return may.deploy && canBeApplication(extension);
   return tab !== "parent" || extension.parent_extension_id !== null;
 }
 
@@ -87,6 +95,7 @@ function Head({ extension }: { extension: Extension }) {
 
 function Part({ extension, tab }: { extension: Extension; tab: TabName }) {
   if (tab === "run") return <Run extension={extension} />;
+  if (tab === "application") return <AsApplication extension={extension} />;
   if (tab === "parent" && extension.parent_extension_id) return <ParentOffer extension={extension} />;
   if (tab === "text") return <EditText extension={extension} />;
   if (tab === "executions") return <ExecutionList extensionId={extension.id} />;

@@ -9,6 +9,9 @@ export function addressOf(extension: { id: string; extension_id: string }, tab?:
   return `/extensions/${name}${tab ? `/${tab}` : ""}`;
 }
 
+/** What the variable is called that is an application's main domain. */
+export const DOMAIN = "domain";
+
 export interface Step {
   name: string;
   type: string;
@@ -29,6 +32,13 @@ export function stepsOf({ parsed_content }: Extension): Parsed["execution"] {
 const ON_THE_MACHINE = ["command", "file", "service", "user", "package"];
 
 export const changesTheMachine = ({ type }: Pick<Step, "type">): boolean => ON_THE_MACHINE.includes(type);
+
+/** Whether it leads visitors to its services, and leaves the machine alone. The server decides by the values. */
+export function canBeApplication(extension: Extension): boolean {
+  const { run } = stepsOf(extension);
+  const isInstall = extension.extension_type === "install" && extension.validation_status === "valid";
+  return isInstall && run.some(({ type }) => type === "proxy") && !run.some(changesTheMachine);
+}
 
 /** Whether it can be planned before a user has given anything. */
 export const asksForNothing = ({ variables, validation_status }: Extension): boolean =>

@@ -67,12 +67,10 @@ export function Notices() {
         {(filter.before || data?.next_cursor) && (
           <nav class="row" aria-label={t.notifications.pages}>
             {filter.before && (
-              <ButtonLink href={noticesAddress({ ...filter, before: "" })}>{t.notifications.newest}</ButtonLink>
+              <ButtonLink href={noticesAddress({ ...filter, before: "" })}>{t.common.newest}</ButtonLink>
             )}
             {data?.next_cursor && (
-              <ButtonLink href={noticesAddress({ ...filter, before: data.next_cursor })}>
-                {t.notifications.older}
-              </ButtonLink>
+              <ButtonLink href={noticesAddress({ ...filter, before: data.next_cursor })}>{t.common.older}</ButtonLink>
             )}
           </nav>
         )}

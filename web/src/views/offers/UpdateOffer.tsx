@@ -1,12 +1,18 @@
+import type { Schemas } from "../../api/client";
 import type { ExtensionChange } from "../../api/extensions";
-import type { InstallationOffer } from "../../api/installations";
 import { useText } from "../../text";
 import { CheckField } from "../../ui/Field";
 import { newDefaultOf } from "./changes";
 import { OfferChanges } from "./OfferChanges";
 
+/** What is told of something installed, and of an application. */
+type Offer = Pick<
+  Schemas["InstallationOffer"],
+  "has_update" | "is_behind_parent" | "extension_key" | "upstream_changes" | "conflicts" | "changes" | "problems"
+>;
+
 interface Props {
-  offer: InstallationOffer;
+  offer: Offer;
   /** Variables that are to have their new default. */
   defaults?: readonly string[];
   /** Absent for those who may only look. */

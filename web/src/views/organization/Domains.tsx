@@ -42,11 +42,14 @@ export function Domains() {
   );
 }
 
-/** What an application has is set up there. */
+/** What an application or the status page has is set up there. */
 function Name({ of }: { of: Domain }) {
-  if (of.application_id === null) return <>{addressOf(of)}</>;
+  if (of.installation_id !== null) return <>{addressOf(of)}</>;
   return (
-    <a class="row-link" href={`/applications/${of.application_id}/domains`}>
+    <a
+      class="row-link"
+      href={of.application_id === null ? "/organization/status" : `/applications/${of.application_id}/domains`}
+    >
       {addressOf(of)}
     </a>
   );

@@ -13,6 +13,7 @@ import { Members } from "./Members";
 import { SharedVariables } from "./SharedVariables";
 import "./organization.css";
 
+const StatusPage = lazy(() => import("../statusPage/StatusPage"));
 const Notifications = lazy(() => import("../notifications/Notifications"));
 
 const PARTS = {
@@ -22,6 +23,7 @@ const PARTS = {
   certificates: Certificates,
   keys: Keys,
   notifications: Notifications,
+  status: StatusPage,
   about: About,
 };
 type PartName = keyof typeof PARTS;
@@ -34,6 +36,7 @@ const NEEDS: Readonly<Record<PartName, Permission>> = {
   certificates: "domain:read",
   keys: "api_key:read",
   notifications: "webhook:read",
+  status: "organization:read",
   about: "organization:read",
 };
 

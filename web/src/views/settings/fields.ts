@@ -1,6 +1,6 @@
 import type { Application, UpdateApplication } from "../../api/applications";
 import type { Text } from "../../text";
-import { IMAGE } from "../applications/newApplication";
+import { EXTENSION, IMAGE } from "../applications/newApplication";
 
 export type FieldName = keyof Text["settings"]["field"];
 
@@ -119,9 +119,15 @@ const OF_REPOSITORIES: readonly FieldName[] = [
   "preview_forks",
 ];
 
-/** Those that an application can have: an image of a registry is neither fetched nor built. */
+/** An image of a registry is neither fetched nor built; and of what an extension starts, its text says how many there are. */
+function othersOf(repository: string): readonly FieldName[] {
+  if (repository === EXTENSION) return [...OF_REPOSITORIES, ...OF_IMAGES, "replicas"];
+  return repository === IMAGE ? OF_REPOSITORIES : OF_IMAGES;
+}
+
+/** Those that an application can have. */
 export function sectionsOf(repository: string): typeof SECTIONS {
-  const others = repository === IMAGE ? OF_REPOSITORIES : OF_IMAGES;
+  const others = othersOf(repository);
   const own = SECTIONS.map(([section, kinds]): (typeof SECTIONS)[number] => [
     section,
     kinds.filter(({ name }) => !others.includes(name)),

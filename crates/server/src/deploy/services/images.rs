@@ -213,7 +213,7 @@ fn release_service(set_port: u16, compose: &Compose, service: &Service, image: &
     let is_main = service.name == compose.main;
     let exposed = port::exposed(image);
     let set = Some(set_port).filter(|port| is_main && *port > 0);
-    let found = set.or_else(|| compose_file::port_of(service)).or(exposed);
+    let found = set.or_else(|| compose.port_of(service)).or(exposed);
     let port = found.unwrap_or(if is_main { port::USUAL_PORT } else { 0 });
     let is_built = service.build.is_some();
     let mut service = service.clone();

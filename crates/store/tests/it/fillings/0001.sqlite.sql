@@ -86,6 +86,8 @@ values (x'00000000000000000000000000000016', x'00000000000000000000000000000002'
 insert into snapshots (id, organization_id, application_id, application_name, volume_id, volume_name, origin, state, created_at)
 values (x'00000000000000000000000000000017', x'00000000000000000000000000000002', x'0000000000000000000000000000000e', 'shop',
     x'00000000000000000000000000000016', 'data', 'user', 'ready', 1);
+insert into extension_sources (release_id, application_id, extension_id, extension_key, version, content_hash, created_at, yaml_content)
+values (x'0000000000000000000000000000000f', x'0000000000000000000000000000000e', x'00000000000000000000000000000001', 'wiki', '1.0.0', 'a1', 1, 'metadata: {}');
 insert into uploads (id, organization_id, user_id, application_id, size_bytes, sha256, created_at, expires_at)
 values (x'00000000000000000000000000000063', x'00000000000000000000000000000002', x'00000000000000000000000000000001', x'0000000000000000000000000000000e', 5, '', 1, 2);
 insert into schedules (id, organization_id, application_id, name, cron, command, overlap, timeout_seconds, kept_runs, next_at, created_at, updated_at)

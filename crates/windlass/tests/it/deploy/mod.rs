@@ -7,7 +7,7 @@ mod compose;
 mod copies;
 mod crash;
 mod crash_loops;
-mod crowd;
+pub mod crowd;
 mod database_lost;
 mod detected;
 mod disks;

@@ -1,5 +1,6 @@
 //! Extensions, carried out for real: on this machine, in folders of the test's own, and on a real engine.
 
+mod applications;
 mod catalog;
 mod crash;
 mod engine_steps;

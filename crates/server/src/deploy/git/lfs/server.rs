@@ -92,7 +92,7 @@ fn given_server(lfs: &Lfs<'_>, text: &str) -> Result<Server, FetchError> {
 async fn own(lfs: &Lfs<'_>) -> Result<Store, FetchError> {
     let source = lfs.run.source;
     match (source.url.transport(), usual(lfs)) {
-        (Transport::Local | Transport::Push | Transport::Image, _) => {
+        (Transport::Local | Transport::Push | Transport::Image | Transport::Extension, _) => {
             Ok(Store::Folder(PathBuf::from(source.url.path())))
         }
         (Transport::Ssh, _) => by_ssh(lfs).await.map(Store::Server),
