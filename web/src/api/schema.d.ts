@@ -2540,6 +2540,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/extensions/{extension_id}/application": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create application of extension
+         * @description Needs the permission `deploy:create`, which the role `member` has, in the organization. What the extension's template starts becomes an application like any other, whose `repository` is `extension`. Only templates of services that visitors come to (`docker_compose`, `docker`, `proxy`) can be one. It needs `extension:read` too, and `domain:create` where the template has more than one domain.
+         */
+        post: operations["create_application_of_extension"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploy/application/{application_id}/extension": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get extension of application
+         * @description Needs the permission `deploy:read`, which the role `viewer` has, in the organization. The text that is in use, and what an update would bring, field by field, beside what the organization has set. Nothing is changed. It needs `extension:read` too.
+         */
+        get: operations["get_extension_of_application"];
+        put?: never;
+        /**
+         * Update application from extension
+         * @description Needs the permission `deploy:update`, which the role `member` has, in the organization. Deploys the text that the extension has by now, without a gap. A rollback brings the text of then back. It needs `extension:read` too, and `domain:create` where the text has new domains.
+         */
+        post: operations["update_application_from_extension"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/extensions": {
         parameters: {
             query?: never;
@@ -3409,7 +3453,7 @@ export interface components {
             /** Format: uuid */
             application_id: string;
             application: components["schemas"]["ApplicationLink"];
-            /** @description Of an application made from an image: the image's digest. */
+            /** @description Of an application made from an image: the image's digest; from an extension: the SHA-256 of its text. */
             commit_hash: string;
             /** @description What its release was made into. A site has no instances. */
             artifact: components["schemas"]["ArtifactKind"];
@@ -3493,6 +3537,47 @@ export interface components {
         };
         /** @description The record, or `{}`: where the link would lead back to a type that is already open, where relations were not asked for, and where the record is not remembered any more. */
         ApplicationDeploymentLink: components["schemas"]["ApplicationDeployment"] | Record<string, never>;
+        /** @description What an application of an extension is made of, and what an update would bring. The application's values stand where the text has defaults. */
+        ApplicationExtension: {
+            /** Format: uuid */
+            application_id: string;
+            /**
+             * Format: uuid
+             * @description The `id` of the extension.
+             */
+            extension_id: string;
+            /** @description What people call the extension by. */
+            extension_key: string;
+            /** @description What runs, or is being deployed. */
+            version: string;
+            content_hash: string;
+            yaml_content: string;
+            /** @description Whether the extension has another text by now, which could be taken. */
+            has_update: boolean;
+            /** @description Whether the extension is a fork whose parent has another text by now: take that over first to have it here too. */
+            is_behind_parent: boolean;
+            /** @description Whether the extension was deleted. What runs stays, and there will be no update. */
+            is_deleted: boolean;
+            /** @description What an update would bring; empty if the extension was deleted. */
+            new_version: string;
+            new_content_hash: string;
+            /**
+             * Format: int64
+             * @description How many fields the extension has changed.
+             */
+            upstream_changes: number;
+            /**
+             * Format: int64
+             * @description Those of them that the organization has set too. Its values stay unless the update says otherwise.
+             */
+            conflicts: number;
+            /** @description What differs from the text that is in use, on either side. The first 200. */
+            changes: components["schemas"]["ExtensionChange"][];
+            /** @description What an update would mean for visitors of domains, such as a domain that leads nowhere any more. */
+            warnings: string[];
+            /** @description Why the update would be refused as it is, such as a variable that needs a value. Empty if it would not. */
+            problems: string[];
+        };
         /** @description Which application. */
         ApplicationId: {
             /** Format: uuid */
@@ -4248,6 +4333,25 @@ export interface components {
             yaml_content: string;
             /** @description Whether to store it although something is wrong with it. Then it cannot be run. Default: false. */
             draft?: boolean | null;
+        };
+        /** @description Makes an application of an extension, and deploys it. */
+        CreateExtensionApplication: {
+            /** @description Default: the extension's key. */
+            name?: string | null;
+            /**
+             * @description Where visitors come. It is also the value of the extension's variable for its first domain. Default: the name below the server's base
+             *     domain, with something added when that is taken.
+             */
+            domain?: string | null;
+            /**
+             * @description Of the extension, by name. They become variables of the application. Those that are not given have the extension's defaults; secrets that
+             *     are not given are made up.
+             */
+            variables?: {
+                [key: string]: string;
+            } | null;
+            /** @description Known ones: `development`, `staging`, `production`. Default: `production`. */
+            environment?: string | null;
         };
         /** @description A person makes the app at GitHub, from a page of this server. */
         CreateGithubApp: {
@@ -6800,6 +6904,17 @@ export interface components {
             font_family?: string | null;
             /** @description In pixels. */
             font_size?: number | null;
+        };
+        /** @description Deploys the text that the extension has by now. */
+        UpdateFromExtension: {
+            /** @description By name. Those that are not given keep the values that they have. */
+            variables?: {
+                [key: string]: string;
+            } | null;
+            /** @description Names of variables that are to have the extension's default of now in the place of the value that they have. */
+            defaults?: string[] | null;
+            /** @description Of the text that the update is to bring, as the offer has it. If the extension has another one by now, nothing is changed. */
+            content_hash?: string | null;
         };
         /** @description Brings an installation to what its extension says now. */
         UpdateInstallation: {
@@ -24904,6 +25019,388 @@ export interface operations {
                 };
             };
             /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    create_application_of_extension: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names this request. The same name and body again, by the same user in the same organization within 24 hours, does nothing and answers with what the first one made. */
+                "Idempotency-Key"?: string;
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                extension_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CreateExtensionApplication"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["Application"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `name_taken` or `domain_taken` or `idempotency_key_reused` or `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    get_extension_of_application: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["ApplicationExtension"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    update_application_from_extension: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the organization to act in, a UUID. Default: the caller's default organization. */
+                "X-Organization-Id"?: string;
+            };
+            path: {
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UpdateFromExtension"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "success";
+                        message: string;
+                        data: components["schemas"]["ApplicationDeployment"];
+                    };
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `body_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `conflict` or `domain_taken` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unsupported_encoding` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description `unavailable` or `time_limit` or `read_only` or `disk_full` */
             503: {
                 headers: {
                     /** @description Seconds. */

@@ -10,6 +10,8 @@ import { until } from "./until.mjs";
 const PRIVATE = "engines/blog";
 const VOLUME = "data";
 export const UPLOADED = "handbook";
+/** The application that is made of an extension. */
+export const TAKEN = "taken";
 export const PULL_REQUEST = 7;
 
 const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -232,9 +234,9 @@ async function deployKey(platform, words, { ssh_url }, connection_id) {
   return id;
 }
 
-const extensionText = (words, greeting = words.greeting) => `
+const extensionText = (words, { key = "furnished", greeting = words.greeting, more = "" } = {}) => `
 metadata:
-  id: furnished
+  id: ${key}
   name: ${JSON.stringify(words.extension)}
   description: ${JSON.stringify(words.description)}
   author: ${JSON.stringify(words.author)}
@@ -254,8 +256,12 @@ execution:
             page:
               image: busybox:1
               environment: { GREETING: "{{ greeting }}" }
-              command: ["sh", "-c", "echo \\"$$GREETING\\"; mkdir /www; exec httpd -f -p 8080 -h /www"]
+              command: ["sh", "-c", "echo \\"$$GREETING\\"; mkdir /www; exec httpd -f -p 8080 -h /www"]${more}
 `;
+
+/** What only an extension with visitors has, of which applications can be made. */
+const VISITED = `
+    - { name: Lead visitors there, type: proxy, properties: { action: add, domain: visited.localhost, service: page, port: 8080 } }`;
 
 async function extensions(platform, words) {
   const { id: extension } = await platform.api("POST", "/extensions", { yaml_content: extensionText(words) });
@@ -267,9 +273,21 @@ async function extensions(platform, words) {
   const { installations } = await platform.api("GET", "/extensions/installations");
   const { extension_id: fork } = await platform.api("POST", `/extensions/${extension}/fork`, {});
   // From now on there is something newer, for what is installed and for the fork.
-  const newer = extensionText(words, `${words.greeting}, again`);
+  const newer = extensionText(words, { greeting: `${words.greeting}, again` });
   await platform.api("PUT", `/extensions/${extension}`, { yaml_content: newer });
-  return { extension: "furnished", execution, installation: installations[0].id, fork };
+  const taken = await extensionAsApplication(platform, words);
+  return { extension: "furnished", execution, installation: installations[0].id, taken, fork };
+}
+
+/** The id of an application that is made of the extension `visited`, which has a newer version. */
+async function extensionAsApplication(platform, words) {
+  const text = { key: "visited", more: VISITED };
+  await platform.api("POST", "/extensions", { yaml_content: extensionText(words, text) });
+  const { id, deployments } = await platform.api("POST", "/extensions/visited/application", { name: TAKEN });
+  await platform.ended(deployments[0].id);
+  const newer = extensionText(words, { ...text, greeting: `${words.greeting}, again` });
+  await platform.api("PUT", "/extensions/visited", { yaml_content: newer });
+  return id;
 }
 
 async function connect(platform, words, codeHost) {

@@ -150,7 +150,7 @@ export const OFFERS = {
     Save: "organization:update",
     "Delete…": "organization:delete",
   },
-  "/audit": { Verify: "" },
+  "/audit": { Verify: "", Previous: "", Next: "" },
   // Only an admin of the installation is shown more, whatever the role in an organization.
   // Who is no admin of the installation is only told so.
   "/instance/:tab?": { "To the applications": "", "Password link for $person": "" },

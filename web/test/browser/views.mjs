@@ -1,7 +1,7 @@
 // Every view of the dashboard: what opens it, and what is there. A new view is an entry; `topics/every-view.mjs` fails for an address in
 // src/views/index.tsx, or a link in any view, that has none.
 import { existsSync, readFileSync } from "node:fs";
-import { PULL_REQUEST, UPLOADED } from "./furnish.mjs";
+import { PULL_REQUEST, TAKEN, UPLOADED } from "./furnish.mjs";
 import { PASSWORD } from "./platform.mjs";
 
 /**
@@ -43,6 +43,13 @@ export const VIEWS = [
   { ...ofApplication("figures", "/figures", [], "figures"), pictured: false },
   {
     ...ofApplication("uptime", "/uptime", [], "uptime", ["It answers as it should.", "100 %", "1 good, 0 failed"]),
+    pictured: false,
+  },
+  {
+    ...ofApplication("extension-of-application", "", [], "application", ["Changed by the author"]),
+    at: ({ taken }) => `/applications/${taken}/extension`,
+    heading: TAKEN,
+    shows: ["greeting"],
     pictured: false,
   },
   ofApplication("variables", "/variables", ["variable"]),
@@ -147,6 +154,10 @@ export const VIEWS = [
   ofExtensions("new-extension", () => "/new", []),
   ofExtensions("extension", ({ extension }) => `/${extension}`, ["extension", "description"]),
   ofExtensions("extension-run", ({ extension }) => `/${extension}/run`, ["extension", "greeting"]),
+  {
+    ...ofExtensions("extension-application", () => "/visited/application", ["extension", "greeting"]),
+    pictured: false,
+  },
   ofExtensions("extension-text", ({ extension }) => `/${extension}/text`, ["extension"]),
   {
     ...ofExtensions("extension-parent", ({ fork }) => `/${fork}/parent`, ["extension", "greeting"], ["Original"]),

@@ -96,7 +96,7 @@ pub async fn add_for_service(
     let app = work.app;
     check_room(work, application.organization_id).await?;
     let (application_id, organization_id) = (application.id, application.organization_id);
-    let wanted = Wanted { domain, path: "/", application_id, organization_id, owners };
+    let wanted = Wanted { domain, path: "/", application_id: Some(application_id), organization_id, owners };
     domain_choice::check(work, app, &wanted).await?;
     let added = ApplicationDomain {
         id: app.new_id(),

@@ -1,1 +1,0 @@
-import{Mi as e}from"./base-C9QcN41E.js";import{h as t}from"./libraries-rtXbZG4A.js";function n({problems:n}){let r=e();return n.length===0?null:t(`ul`,{class:`problem-text`,role:`alert`,children:n.map(e=>t(`li`,{children:[r.variables.line(e.line),` `,e.kind===`twice`?r.variables.twice(e.name):r.variables[e.kind]]},e.line))})}export{n as t};

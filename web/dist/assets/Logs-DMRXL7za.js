@@ -1,0 +1,1 @@
+import{Wr as e}from"./base-eUUKTwwz.js";import{t}from"./LogView-9yf0Zdtd.js";import{c as n}from"./ApplicationPage-DST5OkH4.js";import{h as r}from"./libraries-rtXbZG4A.js";function i({application:i}){let a=e(i.deployments);return r(t,{source:{of:`application`,id:i.id},isLive:!0,services:a?n(a):[]})}export{i as default};

@@ -1,1 +1,0 @@
-import{jr as e}from"./base-C9QcN41E.js";import{t}from"./LogView-C5e2Ekkj.js";import{c as n}from"./ApplicationPage-DrerJk9u.js";import{h as r}from"./libraries-rtXbZG4A.js";function i({application:i}){let a=e(i.deployments);return r(t,{source:{of:`application`,id:i.id},isLive:!0,services:a?n(a):[]})}export{i as default};

@@ -1,2 +1,0 @@
-import{Fn as e,Mi as t}from"./base-C9QcN41E.js";import{a as n,s as r}from"./facts-hd-e6Glq.js";import{h as i}from"./libraries-rtXbZG4A.js";function a({text:a}){let o=t();if(a===``)return i(`p`,{class:`muted`,children:o.executions.valuesHidden});let s=Object.entries(n(a));return s.length===0?i(`p`,{class:`muted`,children:o.installations.noValues}):i(e,{rows:s.map(([e,t])=>{let n=r(t).split(`
-`).join(`, `);return[e,n?i(`code`,{children:n},e):i(`span`,{class:`muted`,children:o.extensions.none})]})})}export{a as t};

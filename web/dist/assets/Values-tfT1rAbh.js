@@ -1,0 +1,2 @@
+import{Gi as e,Jn as t}from"./base-eUUKTwwz.js";import{d as n,p as r}from"./VariableFields-D4X0DSRS.js";import{h as i}from"./libraries-rtXbZG4A.js";function a({text:a}){let o=e();if(a===``)return i(`p`,{class:`muted`,children:o.executions.valuesHidden});let s=Object.entries(n(a));return s.length===0?i(`p`,{class:`muted`,children:o.installations.noValues}):i(t,{rows:s.map(([e,t])=>{let n=r(t).split(`
+`).join(`, `);return[e,n?i(`code`,{children:n},e):i(`span`,{class:`muted`,children:o.extensions.none})]})})}export{a as t};

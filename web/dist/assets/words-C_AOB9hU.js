@@ -1,1 +1,0 @@
-import{Yn as e}from"./base-C9QcN41E.js";var t=e=>t=>`${(t/10).toLocaleString(e.language,{maximumFractionDigits:t<10?2:+(t<100)})} %`,n=e=>t=>t.toLocaleString(e.language),r=e=>t=>`${t.toLocaleString(e.language,{maximumFractionDigits:+(t<10)})} ms`,i=t=>`${e(t)}/s`;export{t as i,r as n,i as r,n as t};
