@@ -49,12 +49,14 @@ pub fn visit(edge: u16, host: &str) -> Option<String> {
 pub struct Caller {
     port: u16,
     token: String,
+    /// Empty: the default one of the user.
+    organization: String,
 }
 
 impl Caller {
     /// The first admin.
     pub fn register(port: u16) -> Self {
-        let mut caller = Self { port, token: String::new() };
+        let mut caller = Self { port, token: String::new(), organization: String::new() };
         let body = json!({ "email": "bench@example.org", "password": "correct horse battery" });
         let answer = caller.post("/auth/register", &body);
         caller.token = answer["access_token"].as_str().expect("a token").to_owned();
@@ -65,12 +67,21 @@ impl Caller {
         &self.token
     }
 
+    /// The same user in another organization.
+    pub fn within(&self, organization: &str) -> Self {
+        Self { port: self.port, token: self.token.clone(), organization: organization.to_owned() }
+    }
+
     pub fn get(&self, path: &str) -> Value {
         self.ask("GET", path, "")
     }
 
     pub fn post(&self, path: &str, body: &Value) -> Value {
         self.ask("POST", path, &body.to_string())
+    }
+
+    pub fn put(&self, path: &str, body: &Value) -> Value {
+        self.ask("PUT", path, &body.to_string())
     }
 
     pub fn delete(&self, path: &str) -> Value {
@@ -84,9 +95,13 @@ impl Caller {
             "" => String::new(),
             token => format!("authorization: Bearer {token}\r\n"),
         };
+        let within = match self.organization.as_str() {
+            "" => String::new(),
+            organization => format!("x-organization-id: {organization}\r\n"),
+        };
         let length = body.len();
         let head = format!(
-            "{method} /api/v1{path} HTTP/1.1\r\nhost: localhost\r\n{authorization}content-length: {length}\r\n\r\n"
+            "{method} /api/v1{path} HTTP/1.1\r\nhost: localhost\r\n{authorization}{within}content-length: {length}\r\n\r\n"
         );
         stream.write_all(format!("{head}{body}").as_bytes()).expect("a request");
         let (status, body) = read_answer(&mut BufReader::new(stream));

@@ -5,7 +5,7 @@
 //! `windlass-bench bare …` is the baseline itself, `windlass-bench handshakes …` a load of new encrypted connections;
 //! `windlass-bench audit` measures the audit log alone, and `windlass-bench edge` the edge alone, or a part of that; `windlass-bench deploy` measures deployments, `windlass-bench data` volumes and
 //! `windlass-bench logs` log lines, with an engine of their own; `windlass-bench extensions` measures executions, and
-//! `windlass-bench deliveries` what code hosts send.
+//! `windlass-bench deliveries` what code hosts send, and `windlass-bench notices` what is sent to people.
 
 #![allow(
     clippy::expect_used,
@@ -23,6 +23,7 @@ mod extensions;
 mod http;
 mod load;
 mod logs;
+mod notices;
 mod process;
 mod report;
 mod seed;
@@ -54,6 +55,7 @@ fn main() {
         Some("handshakes") => edge::handshakes::load(&arguments[1..]),
         Some("extensions") => extensions::measure(),
         Some("logs") => logs::measure(),
+        Some("notices") => notices::measure(),
         _ => {
             compare(&Endpoint::ALL);
             edge::measure(&[]);
