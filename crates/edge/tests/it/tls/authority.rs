@@ -31,6 +31,12 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
+    /// What those who trust it are given.
+    #[allow(dead_code, reason = "the binary's tests use it")]
+    pub fn root_pem(&self) -> String {
+        pem("CERTIFICATE", self.0.der())
+    }
+
     /// A certificate for these hosts.
     pub fn issue(&self, id: &str, hosts: &[&str]) -> Arc<Certificate> {
         self.issue_with(id, hosts, Vec::new())

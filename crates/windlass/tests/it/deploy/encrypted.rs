@@ -19,7 +19,7 @@ async fn encrypted_edge(platform: &Platform) -> SocketAddr {
     client.hello().await.unwrap().listening_https[0]
 }
 
-fn upload(platform: &Platform, certificate: &Certificate) -> String {
+pub(super) fn upload(platform: &Platform, certificate: &Certificate) -> String {
     // As people copy it: with a description, the key in the same file, and the parameters of the curve.
     let key = certificate.key_pem.pem();
     let curve = "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n";

@@ -6,7 +6,9 @@ use std::process::Command;
 use serde_json::{Value, json};
 use windlass_testing::Kind;
 
+use super::encrypted::upload;
 use super::support::*;
+use crate::edge::authority::Authority;
 
 /// Answers as long as the file is there.
 const PATH: &str = "/file?/tmp/well";
@@ -18,13 +20,18 @@ struct Shop {
 
 impl Shop {
     async fn start(kind: Kind) -> Self {
-        let platform = Platform::on(kind, &[]).await;
-        let application = platform.deploy(&body("shop", &repository(&platform, "shop", "shop")));
-        platform.deployed(&newest_deployment(&application)).await;
-        platform.settled().await;
-        let shop = Self { id: id_of(&application), platform };
+        let shop = Self::deployed(Platform::on(kind, &[]).await, "shop.localhost").await;
         shop.make_well().await;
         shop
+    }
+
+    async fn deployed(platform: Platform, domain: &str) -> Self {
+        let mut shop = body("shop", &repository(&platform, "shop", "shop"));
+        shop["domain"] = json!(domain);
+        let application = platform.deploy(&shop);
+        platform.deployed(&newest_deployment(&application)).await;
+        platform.settled().await;
+        Self { id: id_of(&application), platform }
     }
 
     async fn make_well(&self) {
@@ -168,4 +175,34 @@ async fn the_public_reads_a_status_page_at_the_edge() {
         (status == 200 && !text.contains("Hello")).then_some(())
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_encrypted_application_is_asked_over_https() {
+    const NAME: &str = "shop.example.org";
+    let (folder, authority) = (tempfile::tempdir().unwrap(), Authority::new());
+    let roots = folder.path().join("roots.pem");
+    std::fs::write(&roots, authority.root_pem()).unwrap();
+    let platform = Platform::on(Kind::Sqlite, &["--acme-roots-file", roots.to_str().unwrap()]).await;
+    let shop = Shop::deployed(platform, NAME).await;
+    // A visitor over http is sent to https, once there is a certificate: that is no such answer.
+    shop.ask(&json!({ "expected_status": 200, "failures": 1 }));
+    shop.is("up").await;
+    upload(&shop.platform, &authority.issue("trusted", &[NAME]));
+    until("visitors are sent to https", async || (shop.platform.visit(NAME, "/").await.0 == 308).then_some(())).await;
+    let asked_anew = async |wanted: &str| {
+        until(&format!("another check says {wanted}"), async || {
+            let before = shop.results()[0]["id"].clone();
+            shop.ask(&json!({}));
+            let newest = async || Some(shop.results()[0].clone()).filter(|newest| newest["id"] != before);
+            Some(until("it is asked", newest).await).filter(|newest| newest["result"] == wanted)
+        })
+        .await
+    };
+    assert_eq!(asked_anew("up").await["status"], 200);
+    // What visitors trust is not known here: that one certificate is not trusted says nothing of the application.
+    upload(&shop.platform, &Authority::new().issue("unknown", &[NAME]));
+    let told = asked_anew("unknown").await;
+    assert!(told["status"].is_null() && told["reason"].as_str().unwrap().contains("certificate"), "{told}");
+    assert!(shop.outages().is_empty(), "{:?}", shop.outages());
 }
