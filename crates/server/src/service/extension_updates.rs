@@ -16,6 +16,7 @@ use crate::auth::Granted;
 use crate::error::{Error, Result};
 use crate::logs::Secrets;
 use crate::records;
+use crate::service::application_fields::fill;
 use crate::service::audit::Action;
 use crate::service::deployments::{self, DeploymentRequest};
 use crate::service::extension_sources::{
@@ -174,7 +175,7 @@ pub async fn take(
     let update = Update::prepare(&mut work, &app.vault, &application, texts, input).await?;
     require_for(app, &authority, &update.stack)?;
     let changes = as_changes(&update.variables)?;
-    let (fields, touched) = applications::fill(&mut work, &authority, &mut application, &changes).await?;
+    let (fields, touched) = fill(&mut work, &authority, &mut application, &changes).await?;
     applications::write(&mut work, &mut application).await?;
     let verb = "took the newer text of its extension for the application";
     applications::record(&mut work, &authority, Action::Update, &application, verb, &fields.join(", "), &touched);

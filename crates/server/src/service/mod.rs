@@ -7,6 +7,7 @@ pub mod adoption;
 pub mod api_keys;
 pub mod app_deliveries;
 pub mod application_changes;
+pub mod application_fields;
 pub mod applications;
 pub mod audit;
 pub mod certificate_orders;
