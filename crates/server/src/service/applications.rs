@@ -23,7 +23,9 @@ use crate::service::held_applications::{hold_to_change, lock, lock_to_change, re
 use crate::service::idempotency::Once;
 use crate::service::variables::Touched;
 use crate::service::work::Work;
-use crate::service::{domain_choice, image_checks, previews, queue, removal, states, volumes, webhooks};
+use crate::service::{
+    domain_choice, extension_sources, image_checks, previews, queue, removal, states, volumes, webhooks,
+};
 
 /// Of two organizations that choose the same domain in the same instant, one finds another at the next try.
 const TRIES: usize = 3;
@@ -259,6 +261,7 @@ async fn change(work: &mut Work<'_>, authority: &Authority, id: Uuid, input: &De
         );
         return Err(Error::new(ErrorCode::NameTaken, message));
     }
+    extension_sources::check_given(work, &application, input.changes).await?;
     let (mut changed, touched) = fill(work, authority, &mut application, input.changes).await?;
     if volumes::apply(work, authority, &application, input.changes.volumes.as_ref()).await? {
         changed.push("volumes".into());
@@ -305,6 +308,7 @@ pub async fn update(app: &App, granted: &Granted<Application>, input: UpdateAppl
         let problem = "cannot change; make another application for another repository";
         return Err(Error::field("repository", problem));
     }
+    extension_sources::check_given(&mut work, &application, &changes).await?;
     let (_, touched) = fill(&mut work, &authority, &mut application, &changes).await?;
     volumes::apply(&mut work, &authority, &application, changes.volumes.as_ref()).await?;
     check_volumes(&mut work, &application, &changes).await?;

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use uuid::Uuid;
-use windlass_api::{Can, Changes, DomainName, ErrorCode, RepositoryAddress, VariableMap, VariableNames, Variables};
+use windlass_api::{
+    Can, Changes, DomainName, ErrorCode, MASK, RepositoryAddress, VariableMap, VariableNames, Variables,
+};
 use windlass_compose::Service;
 use windlass_extension::application::{Route, Stack, values_after};
 use windlass_extension::{Extension as Text, VariableType};
@@ -165,6 +167,26 @@ pub async fn in_use(conn: &mut Conn, application: &Application) -> Result<Extens
 pub async fn newest(conn: &mut Conn, source: &ExtensionSource) -> Result<Option<Extension>> {
     let row = extensions::get(conn, source.extension_id).await?;
     Ok(row.filter(|row| row.deleted_at.is_none()))
+}
+
+/// Values that the text in use cannot be given: the next deploy would fail. An update of the text looks at them with the newer one.
+pub async fn check_given(conn: &mut Conn, application: &Application, changes: &Changes) -> Result<()> {
+    let Some(given) = changes.environment_variables.as_ref() else { return Ok(()) };
+    if application.repository != RepositoryAddress::EXTENSION {
+        return Ok(());
+    }
+    let source = in_use(conn, application).await?;
+    let Some(text) = templates::read(source.yaml_content).await? else { return Ok(()) };
+    let is_read = |(name, value): &(&String, &String)| {
+        text.variable(name).is_some() && *value != MASK && !references::refers(value)
+    };
+    let problems: Vec<_> = given
+        .iter()
+        .filter(is_read)
+        .filter_map(|(name, value)| text.stored_value(name, value).err())
+        .map(|problem| format!("environment_variables.{problem}"))
+        .collect();
+    if problems.is_empty() { Ok(()) } else { Err(Error::new(ErrorCode::InvalidRequest, problems.join("\n"))) }
 }
 
 pub fn reaches_host(stack: &Stack) -> bool {

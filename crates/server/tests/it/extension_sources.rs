@@ -285,6 +285,18 @@ async fn what_does_not_go_with_a_template_is_refused(server: TestServer) {
         let message = message.fails(400, "invalid_request").await;
         assert!(message.starts_with(&format!("{field}: must be")), "{message}");
     }
+    for body in [
+        json!({ "id": id, "environment_variables": { "port": "many", "verbose": "maybe", "OTHER": "?" } }),
+        json!({ "name": "wiki", "repository": "extension", "environment_variables": { "port": "many", "verbose": "maybe" } }),
+    ] {
+        let refused = match body.get("id") {
+            Some(_) => server.put("/deploy/application", body),
+            None => server.post("/deploy/application", body),
+        };
+        let message = refused.by(&admin).fails(400, "invalid_request").await;
+        let told: Vec<_> = message.lines().map(|line| line.split(": ").next().unwrap_or_default()).collect();
+        assert_eq!(told, ["environment_variables.port", "environment_variables.verbose"], "{message}");
+    }
     let change = json!({ "id": id, "build_pack": "", "memory_mb": 256, "environment_variables": { "port": "81", "password": "********" } });
     let changed = server.put("/deploy/application", change).by(&admin).ok().await;
     assert_eq!((&changed["build_pack"], variables(&changed)["port"].as_str()), (&json!("docker-compose"), Some("81")));
