@@ -21,7 +21,7 @@ async fn it_answers_as_quickly_as_ever() {
     let printer = Printer::on(Kind::Sqlite, &["--engine-log-mib", "10"]).await;
     let mut client = Client::connect(&printer.platform).await;
     client.measure(Duration::from_secs(1)).await;
-    let (mut rounds, mut last) = (Vec::new(), 0);
+    let (mut rounds, mut rates, mut last) = (Vec::new(), Vec::new(), 0);
     for _ in 0..ROUNDS {
         // In turn: whatever else the machine does affects both.
         let idle = client.measure(TIME).await;
@@ -30,12 +30,14 @@ async fn it_answers_as_quickly_as_ever() {
         printer.until_number(last + RATE / 4).await;
         let (before, began) = (printer.last_number(), Instant::now());
         let busy = client.measure(TIME).await;
-        let stored = (printer.last_number() - before) as f64 / began.elapsed().as_secs_f64();
-        assert!(stored > 0.9 * RATE as f64, "only {stored:.0} lines a second were stored");
+        rates.push((printer.last_number() - before) as f64 / began.elapsed().as_secs_f64());
         last += count;
         printer.until_number(last).await;
         rounds.push((busy.as_secs_f64() / idle.as_secs_f64(), idle, busy));
     }
+    // One round may have met a pause of the machine's disk, here as below.
+    rates.sort_by(f64::total_cmp);
+    assert!(rates[ROUNDS / 2] > 0.9 * RATE as f64, "only so many lines a second were stored: {rates:?}");
     rounds.sort_by(|one, other| one.0.total_cmp(&other.0));
     assert!(rounds[ROUNDS / 2].0 < 3.0, "p99 was and became, in each round: {rounds:?}");
 }
