@@ -49,15 +49,18 @@ pub fn visit(edge: u16, host: &str) -> Option<String> {
 pub struct Caller {
     port: u16,
     token: String,
-    /// Empty: the default one of the user.
-    organization: String,
 }
 
 impl Caller {
     /// The first admin.
     pub fn register(port: u16) -> Self {
-        let mut caller = Self { port, token: String::new(), organization: String::new() };
-        let body = json!({ "email": "bench@example.org", "password": "correct horse battery" });
+        Self::register_as(port, "bench@example.org")
+    }
+
+    /// One with an organization of their own.
+    pub fn register_as(port: u16, email: &str) -> Self {
+        let mut caller = Self { port, token: String::new() };
+        let body = json!({ "email": email, "password": "correct horse battery" });
         let answer = caller.post("/auth/register", &body);
         caller.token = answer["access_token"].as_str().expect("a token").to_owned();
         caller
@@ -65,11 +68,6 @@ impl Caller {
 
     pub fn token(&self) -> &str {
         &self.token
-    }
-
-    /// The same user in another organization.
-    pub fn within(&self, organization: &str) -> Self {
-        Self { port: self.port, token: self.token.clone(), organization: organization.to_owned() }
     }
 
     pub fn get(&self, path: &str) -> Value {
@@ -95,13 +93,9 @@ impl Caller {
             "" => String::new(),
             token => format!("authorization: Bearer {token}\r\n"),
         };
-        let within = match self.organization.as_str() {
-            "" => String::new(),
-            organization => format!("x-organization-id: {organization}\r\n"),
-        };
         let length = body.len();
         let head = format!(
-            "{method} /api/v1{path} HTTP/1.1\r\nhost: localhost\r\n{authorization}{within}content-length: {length}\r\n\r\n"
+            "{method} /api/v1{path} HTTP/1.1\r\nhost: localhost\r\n{authorization}content-length: {length}\r\n\r\n"
         );
         stream.write_all(format!("{head}{body}").as_bytes()).expect("a request");
         let (status, body) = read_answer(&mut BufReader::new(stream));

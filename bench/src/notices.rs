@@ -31,11 +31,13 @@ const MANY: u128 = 1_000_000;
 /// Written in one transaction.
 const AT_ONCE: u128 = 10_000;
 const REQUESTS: usize = 100;
-const SETTINGS: [&str; 10] = [
+const SETTINGS: [&str; 12] = [
     "--allow-private-targets",
     "true",
-    "--user-organizations",
-    "1000",
+    "--open-registration",
+    "true",
+    "--login-attempts",
+    "100000",
     "--kept-notices",
     "10000000",
     "--edge-http",
@@ -52,9 +54,10 @@ pub async fn measure() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (windlass, _) = Process::windlass_with(folder.path(), url, &SETTINGS);
         let caller = Caller::register(windlass.port);
-        let deliveries = deliveries(&windlass, &caller);
+        let deliveries = deliveries(&windlass);
         println!("{name}: {deliveries:#}");
         let log = pages(&caller, &folder.path().join("windlass.db"), url).await;
+        println!("{name}: {log:#}");
         report.insert(name.to_owned(), json!({ "deliveries": deliveries, "log": log }));
     }
     let report = Value::Object(report);
@@ -68,17 +71,17 @@ struct Sender {
     labels: String,
 }
 
-fn deliveries(windlass: &Process, caller: &Caller) -> Value {
+fn deliveries(windlass: &Process) -> Value {
     let receiver = Receiver::start();
-    let senders: Vec<Sender> = (0..ORGANIZATIONS).map(|number| sender(caller, &receiver, number)).collect();
+    let senders: Vec<Sender> = (0..ORGANIZATIONS).map(|number| sender(windlass.port, &receiver, number)).collect();
     let direct = straight(&receiver);
     let offered: Vec<Value> = OFFERED.iter().map(|rate| offer(&senders, &receiver, *rate)).collect();
     json!({ "straight": direct, "offered": offered, "peak_mb": windlass.peak_mb() })
 }
 
-fn sender(caller: &Caller, receiver: &Receiver, number: usize) -> Sender {
-    let organization = caller.post("/organizations", &json!({ "name": format!("organization {number}") }));
-    let caller = caller.within(organization["id"].as_str().expect("an id"));
+/// Of a user of its own: the answer to a change shows all organizations of the user.
+fn sender(port: u16, receiver: &Receiver, number: usize) -> Sender {
+    let caller = Caller::register_as(port, &format!("user-{number}@example.org"));
     let webhook_url = format!("http://127.0.0.1:{}/{number}", receiver.port);
     caller.post("/notification/webhook", &json!({ "type": "webhook", "webhook_url": webhook_url }));
     let told = json!({ "channel": "webhook", "events": ["application.updated"], "recoveries": false });
