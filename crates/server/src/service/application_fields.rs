@@ -1,4 +1,4 @@
-//! The fields of an application as a request wants them. Nothing is written yet.
+//! The fields of an application as a request wants them. The application itself is not written yet; what leans on a field, such as the hook of a connection, is brought into line.
 
 use windlass_api::{Can, Changes, Configuration, Given, GivenId, Triggers};
 use windlass_store::applications::Application;
