@@ -104,6 +104,8 @@ fn in_words(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InvalidCertificate(problem) => match problem {
             Bad::UnknownIssuer => UNKNOWN_ISSUER.to_owned(),
+            // As `openssl req -x509` makes them: its own issuer, and an authority by that.
+            Bad::Other(cause) if cause.to_string() == "CaUsedAsEndEntity" => UNKNOWN_ISSUER.to_owned(),
             Bad::Expired | Bad::ExpiredContext { .. } => "its certificate has expired".to_owned(),
             Bad::NotValidYet | Bad::NotValidYetContext { .. } => "its certificate is not valid yet".to_owned(),
             Bad::NotValidForName | Bad::NotValidForNameContext { .. } => {

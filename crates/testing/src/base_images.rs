@@ -1,12 +1,16 @@
 //! Images that applications of a language are built on: the machine's own programs, on top of the image that tests deploy.
 
-use std::fmt::Write;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use crate::testapp::{self, docker, done};
+use crate::testapp::{self, docker, done, done_within};
+
+/// A hundred megabytes and more, on a machine whose disk other tests keep busy.
+const BUILD_LIMIT: Duration = Duration::from_secs(300);
 
 /// Node and npm. Its tag.
 pub async fn node() -> &'static str {
@@ -19,8 +23,8 @@ pub async fn node() -> &'static str {
         let npm = find("npm").await;
         let package = npm.parent().and_then(Path::parent).expect("npm is a script of its package");
         copy(&root, package).await;
-        let link = format!("RUN [\"/bin/ln\", \"-s\", \"{}\", \"/bin/npm\"]", npm.display());
-        build(folder.path(), IMAGE, &link).await;
+        link(&root, "/bin/npm", &npm);
+        build(folder.path(), IMAGE, "").await;
     })
     .await;
     IMAGE
@@ -46,8 +50,10 @@ pub async fn python() -> &'static str {
         if Path::new(WHEELS).exists() {
             copy(&root, Path::new(WHEELS)).await;
         }
-        let link = |name: &str| format!("RUN [\"/bin/ln\", \"-s\", \"{}\", \"/bin/{name}\"]", program.display());
-        build(folder.path(), IMAGE, &format!("{}\n{}", link("python"), link("python3"))).await;
+        for name in ["/bin/python", "/bin/python3"] {
+            link(&root, name, program);
+        }
+        build(folder.path(), IMAGE, "").await;
     })
     .await;
     IMAGE
@@ -66,8 +72,8 @@ pub async fn go() -> &'static str {
             copy(&root, &place.join(part)).await;
         }
         copy(&root, Path::new("/etc/ssl/certs/ca-certificates.crt")).await;
-        let link = format!("RUN [\"/bin/ln\", \"-s\", \"{}/bin/go\", \"/bin/go\"]", place.display());
-        build(folder.path(), IMAGE, &link).await;
+        link(&root, "/bin/go", &place.join("bin/go"));
+        build(folder.path(), IMAGE, "").await;
     })
     .await;
     IMAGE
@@ -110,11 +116,10 @@ pub async fn rust() -> &'static str {
         for name in ["cc", "ld"] {
             programs.push((name, find(name).await));
         }
-        let mut links = String::new();
         for (name, program) in programs {
             copy(&root, &program).await;
             add_libraries(&root, &program).await;
-            writeln!(links, "RUN [\"/bin/ln\", \"-sf\", \"{}\", \"/bin/{name}\"]", program.display()).expect("a text");
+            link(&root, &format!("/bin/{name}"), &program);
         }
         let asked = PROGRAMS.map(|name| format!("-print-prog-name={name}")).into_iter();
         for question in asked.chain(PARTS.map(|name| format!("-print-file-name={name}"))) {
@@ -126,7 +131,7 @@ pub async fn rust() -> &'static str {
             }
         }
         copy(&root, Path::new("/etc/ssl/certs/ca-certificates.crt")).await;
-        build(folder.path(), IMAGE, &links).await;
+        build(folder.path(), IMAGE, "").await;
     })
     .await;
     IMAGE
@@ -206,12 +211,20 @@ fn place(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").expect("a whole path"))
 }
 
+fn link(root: &Path, name: &str, to: &Path) {
+    let name = place(root, Path::new(name));
+    std::fs::create_dir_all(name.parent().expect("a folder")).expect("a folder");
+    if let Err(error) = symlink(to, &name) {
+        // A program may be at home where it is looked for.
+        assert!(name.exists(), "{}: {error}", name.display());
+    }
+}
+
+/// One step: each is a layer, which the engine writes and looks through again.
 async fn build(folder: &Path, image: &str, line: &str) {
     let base = testapp::base_image().await;
     // Many scripts begin with `#!/usr/bin/env`.
-    let dockerfile = format!(
-        "FROM {base}\nCOPY root /\nRUN [\"/bin/sh\", \"-c\", \"mkdir -p /usr/bin && ln -s /bin/busybox /usr/bin/env\"]\n{line}\n"
-    );
-    std::fs::write(folder.join("Dockerfile"), dockerfile).expect("a Dockerfile");
-    done(docker().args(["build", "--quiet", "--tag", image]).arg(folder)).await;
+    link(&folder.join("root"), "/usr/bin/env", Path::new("/bin/busybox"));
+    std::fs::write(folder.join("Dockerfile"), format!("FROM {base}\nCOPY root /\n{line}\n")).expect("a Dockerfile");
+    done_within(BUILD_LIMIT, docker().args(["build", "--quiet", "--tag", image]).arg(folder)).await;
 }

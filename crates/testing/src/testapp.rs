@@ -101,7 +101,11 @@ pub(crate) fn docker() -> Command {
 
 /// What it says.
 pub(crate) async fn done(command: &mut Command) -> String {
-    let output = tokio::time::timeout(STEP_LIMIT, command.kill_on_drop(true).output()).await;
+    done_within(STEP_LIMIT, command).await
+}
+
+pub(crate) async fn done_within(limit: Duration, command: &mut Command) -> String {
+    let output = tokio::time::timeout(limit, command.kill_on_drop(true).output()).await;
     let output = output.unwrap_or_else(|_| panic!("{command:?} takes too long")).expect("it starts");
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()

@@ -391,15 +391,21 @@ async fn write_moved(work: &mut Work<'_>, application: &mut Application, before:
     }
 }
 
-/// Names are unique in the organization, which is held: what is there already can only be the domain.
+/// Stores what engine, edge or readers of logs may have to follow.
 pub async fn write(work: &mut Work<'_>, application: &mut Application) -> Result<()> {
+    store(work, application).await?;
+    work.wake_reconciler();
+    work.wake_log_readers();
+    Ok(())
+}
+
+/// Names are unique in the organization, which is held: what is there already can only be the domain.
+async fn store(work: &mut Work<'_>, application: &mut Application) -> Result<()> {
     application.updated_at = work.app.now();
     applications::update(work, application).await.map_err(|error| match error {
         windlass_store::Error::Duplicate => domain_choice::taken(&application.domain),
         other => other.into(),
     })?;
-    work.wake_reconciler();
-    work.wake_log_readers();
     tell(work, EventName::ApplicationUpdated, application);
     Ok(())
 }
@@ -411,7 +417,8 @@ pub async fn set_labels(app: &App, granted: &Granted<Application>, labels: &[Str
         return Err(Error::field("labels", "must not contain a comma, which separates labels in a search"));
     }
     application.labels = serde_json::to_string(labels).map_err(Error::internal)?;
-    write(&mut work, &mut application).await?;
+    // Labels change nothing that runs: reading all routes anew for each would slow down those who label many.
+    store(&mut work, &mut application).await?;
     let none = Touched::default();
     record(&mut work, &authority, Action::Update, &application, "labelled the application", "labels", &none);
     finish(work, &authority, application.id).await

@@ -47,6 +47,17 @@ impl Authority {
         self.issue_with(id, hosts, Vec::new())
     }
 
+    /// Its own issuer, as `openssl req -x509` makes them.
+    #[allow(dead_code, reason = "the binary's tests use it")]
+    pub fn self_signed(id: &str, hosts: &[&str]) -> Arc<Certificate> {
+        let names: Vec<String> = hosts.iter().map(ToString::to_string).collect();
+        let mut params = CertificateParams::new(names.clone()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        Arc::new(of(id, names, certificate.der(), &key))
+    }
+
     /// What shows an authority that a host is served here.
     pub fn proof(&self, host: &str, digest: &[u8]) -> Arc<Certificate> {
         self.issue_with(host, &[host], vec![CustomExtension::new_acme_identifier(digest)])
@@ -58,12 +69,7 @@ impl Authority {
         params.custom_extensions = extensions;
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.0).unwrap();
-        Arc::new(Certificate {
-            id: id.into(),
-            hosts: names,
-            chain_pem: pem("CERTIFICATE", certificate.der()),
-            key_pem: PrivateKey::new(pem("PRIVATE KEY", key.serialized_der())),
-        })
+        Arc::new(of(id, names, certificate.der(), &key))
     }
 
     /// What a client that trusts this authority alone is set to.
@@ -85,6 +91,11 @@ impl Authority {
     pub async fn visit_http2(&self, edge: SocketAddr, name: &str) -> std::io::Result<SecuredVisitor> {
         SecuredVisitor::connect(edge, name, self.client(&["h2", "http/1.1"], &TLS12)).await
     }
+}
+
+fn of(id: &str, hosts: Vec<String>, der: &[u8], key: &KeyPair) -> Certificate {
+    let key_pem = PrivateKey::new(pem("PRIVATE KEY", key.serialized_der()));
+    Certificate { id: id.into(), hosts, chain_pem: pem("CERTIFICATE", der), key_pem }
 }
 
 pub fn pem(kind: &str, der: &[u8]) -> String {

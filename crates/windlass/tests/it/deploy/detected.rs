@@ -9,7 +9,7 @@ use windlass_testing::{Kind, base_images};
 
 use super::support::*;
 
-/// The library of Go is compiled too.
+/// What languages bring is installed or compiled, on a machine whose disk other tests keep busy.
 const BUILD_LIMIT: Duration = Duration::from_secs(600);
 /// It writes in its folder, and below one that the repository has.
 const SERVER: &str = "\
@@ -39,9 +39,8 @@ async fn a_node_application_is_built_and_served() {
             &[("package.json", PACKAGE), ("server.js", SERVER), ("log/.keep", ""), ("draft", version)],
             version,
         );
-        application = platform.deploy(&body);
+        application = deployed_at_last(&platform, &body).await;
         let deployment = newest_deployment(&application);
-        platform.deployed(&deployment).await;
         // Not as root.
         let answer = format!("{version} blue {} for 10001 in production", TOKEN.len());
         assert_eq!(platform.visit("shop.localhost", "/").await, (200, answer));
@@ -111,8 +110,7 @@ createServer((_, response) => response.end(require('lib').words)).listen(process
     repository.commit(&[&[("web/package.json", package), ("web/server.js", server)][..], &library].concat(), "one");
     let mut body = body("beside", &repository);
     body["base_path"] = json!("/web");
-    let deployment = newest_deployment(&platform.deploy(&body));
-    platform.deployed(&deployment).await;
+    let deployment = newest_deployment(&deployed_at_last(&platform, &body).await);
     assert_eq!(platform.visit("beside.localhost", "/").await, (200, "from beside".to_owned()));
     let story = platform.story(&deployment);
     assert!(story.contains("web/package.json: it needs ../lib, so the whole repository is sent"), "{story}");
@@ -140,8 +138,7 @@ async fn a_python_application_is_built_and_served() {
     repository.commit(&[("requirements.txt", "# nothing\n"), ("main.py", PYTHON)], "one");
     let mut body = body("snake", &repository);
     body["environment_variables"] = json!({ "GREETING": "hello" });
-    let deployment = newest_deployment(&platform.deploy(&body));
-    platform.deployed(&deployment).await;
+    let deployment = newest_deployment(&deployed_at_last(&platform, &body).await);
     assert_eq!(platform.visit("snake.localhost", "/").await, (200, "hello 10001".to_owned()));
     assert!(platform.story(&deployment).contains("This is Python"), "{}", platform.story(&deployment));
 }
@@ -181,12 +178,14 @@ async fn a_go_application_is_built_and_served() {
     assert_eq!(platform.visit("gopher.localhost", "/").await, (200, "go 10001".to_owned()));
 }
 
-async fn deployed_at_last(platform: &Platform, body: &Value) {
-    let deployment = newest_deployment(&platform.deploy(body));
+async fn deployed_at_last(platform: &Platform, body: &Value) -> Value {
+    let application = platform.deploy(body);
+    let deployment = newest_deployment(&application);
     let ended = until_within(BUILD_LIMIT, "it is built", async || {
         Some(platform.deployment(&deployment)).filter(|now| now["completed_at"] != json!(null))
     });
     assert_eq!(ended.await["status"]["status"], "deployed", "{}", platform.story(&deployment));
+    application
 }
 
 const RUST: &str = "\

@@ -201,8 +201,12 @@ async fn an_encrypted_application_is_asked_over_https() {
     };
     assert_eq!(asked_anew("up").await["status"], 200);
     // What visitors trust is not known here: that one certificate is not trusted says nothing of the application.
-    upload(&shop.platform, &Authority::new().issue("unknown", &[NAME]));
-    let told = asked_anew("unknown").await;
-    assert!(told["status"].is_null() && told["reason"].as_str().unwrap().contains("certificate"), "{told}");
+    for unknown in [Authority::new().issue("unknown", &[NAME]), Authority::self_signed("its own", &[NAME])] {
+        upload(&shop.platform, &unknown);
+        let told = asked_anew("unknown").await;
+        assert!(told["status"].is_null() && told["reason"].as_str().unwrap().contains("certificate"), "{told}");
+        upload(&shop.platform, &authority.issue("trusted again", &[NAME]));
+        assert_eq!(asked_anew("up").await["status"], 200);
+    }
     assert!(shop.outages().is_empty(), "{:?}", shop.outages());
 }
