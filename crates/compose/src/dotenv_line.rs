@@ -1,4 +1,4 @@
-//! A variable as a line of a file, such that whoever reads the file has the value as it was.
+//! A variable as a line of a file, such that a program that reads the file has the value as it was.
 
 use crate::dotenv::{LONGEST_NAME, is_in_name};
 

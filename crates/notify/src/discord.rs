@@ -1,4 +1,4 @@
-//! Discord, by the URL of a webhook. Everything is in an embed, where mentions call no one, and the request forbids them too.
+//! Discord, by the URL of a webhook. Everything is in an embed, where mentions call no member, and the request forbids them too.
 //!
 //! Discord reads markdown in titles, descriptions and fields. A backslash before a sign takes its meaning, whichever it is, so each
 //! has one. Footers are taken as they are.

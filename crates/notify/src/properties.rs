@@ -1,4 +1,4 @@
-//! What holds for every text in a message, in every channel: it is no markup, mentions no one, is no link, and the whole is as
+//! What holds for every text in a message, in every channel: it is no markup, mentions no member, is no link, and the whole is as
 //! short as the service wants it.
 
 use proptest::collection::vec;

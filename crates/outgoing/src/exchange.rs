@@ -89,7 +89,7 @@ async fn beginning(mut body: Incoming, most_bytes: usize) -> Bytes {
     read.freeze()
 }
 
-/// Until the end, or until nobody takes the pieces any more.
+/// Until the end, or until the caller takes no more pieces.
 async fn pass_on(host: &str, body: Incoming, most_bytes: usize, pieces: &Sender<Bytes>) -> Result<(), CallError> {
     let mut bounded = Bounded::new(host, body, most_bytes)?;
     while let Some(bytes) = bounded.next().await? {

@@ -52,7 +52,7 @@ impl Outgoing {
     }
 
     /// The same for an answer that is too large to be kept in memory: if its status is 200, its body goes to `pieces` while it comes, and
-    /// ends early when nobody takes them any more. The answer that is returned has none.
+    /// ends early when the receiver of them is gone. The answer that is returned has none.
     pub async fn download(&self, call: Call, pieces: &Sender<Bytes>) -> Result<Answer, CallError> {
         self.send_in_time(call, None, Take::Pieces(pieces)).await
     }

@@ -53,7 +53,7 @@ async fn keep_looking(host: &Host, busy: &Mutex<Vec<Uuid>>) {
 /// False when the time of none has come.
 async fn look_at_next(host: &Host, busy: &Mutex<Vec<Uuid>>) -> Result<bool> {
     let app = &host.app;
-    // Held until the organization is in it: nobody else takes another check of the same one.
+    // Held until the organization is in it: no other server takes another check of the same one.
     let mut others = busy.lock().await;
     let due = image_checks::next_due(&mut app.db.read().await?, app.now(), &others).await?;
     let Some(check) = due else { return Ok(false) };

@@ -159,7 +159,7 @@ async fn pull_as(host: &Host, pull_for: &PullFor<'_>, reference: &str) -> Result
         Ok(()) => run_pull(host, pull_for.log, pull_for.step, reference, login.as_ref()).await,
         refused => refused,
     };
-    // Else nobody would be told that it is the credentials that are wrong.
+    // Or else the organization would not be told that it is the credentials that are wrong.
     pulled.map_err(|error| match pull_for.explains || login.is_some() {
         true => registries::explained(reference, login.is_some(), pull_for.has_host_access, error),
         false => not_pulled(reference, pull_for.has_host_access, error),

@@ -27,7 +27,7 @@ pub fn image_of(configuration: &Configuration) -> Result<ImageReference> {
         .map_err(|problem| Interruption::Failed(Failure::ImageNotFound, format!("image: {problem}")))
 }
 
-/// The digest that the image's tag leads to now. The registry is asked for one with a digest too: whoever knows a digest may not be
+/// The digest that the image's tag leads to now. The registry is asked for one with a digest too: a member who knows a digest may not be
 /// given the image. Requests ask this too, and have no [`Host`](crate::host::Host).
 pub async fn newest_digest(
     app: &App,

@@ -69,7 +69,7 @@ impl SharedSets {
         };
     }
 
-    /// What is marked in the organization is secret in each environment: whoever gives it another value there could forget to mark it again.
+    /// What is marked in the organization is secret in each environment: a member who gives it another value there could forget to mark it again.
     pub fn is_secret(&self, environment: &str, name: &str) -> bool {
         [environment, ORGANIZATION].iter().any(|place| self.of(place).is_some_and(|set| set.marks(name)))
     }

@@ -152,8 +152,8 @@ impl Walk {
         Json::Array(merged)
     }
 
-    /// Of those that are there on all sides; what is added or gone is told by itself. If both have put something at the same place, nobody
-    /// has said what comes first.
+    /// Of those that are there on all sides; what is added or gone is told by itself. If both have put something at the same place, it
+    /// is not known what comes first.
     fn compare_order(&mut self, path: &str, lists: &Three<Named<'_>>, meets: bool) {
         let Three { before, upstream, own } = lists;
         let is_everywhere = |name: &&str| [before, upstream, own].iter().all(|list| list.items.contains_key(*name));

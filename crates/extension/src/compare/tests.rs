@@ -68,7 +68,7 @@ fn steps_are_told_apart_by_their_names() {
         steps.map(|step| step["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(names(&comparison), ["Look", "Start it", "Lead visitors there", "Tell"]);
-    // Nobody has said which of both comes first.
+    // It is not said which of both comes first.
     let upstream = BEFORE.to_owned() + "    - {name: Look}\n";
     for (first, last) in [(Side::Own, ["Tell", "Look"]), (Side::Upstream, ["Look", "Tell"])] {
         let comparison = compared(BEFORE, &upstream, &own, first);

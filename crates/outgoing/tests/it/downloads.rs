@@ -65,7 +65,7 @@ async fn more_than_the_limit_is_refused() {
     }
 }
 
-/// A body without an end is read no further than somebody takes it.
+/// A body without an end is read no further than the caller takes it.
 #[tokio::test]
 async fn a_body_that_nobody_takes_ends() {
     let address = serve(|mut stream| async move {

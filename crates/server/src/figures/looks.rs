@@ -51,7 +51,7 @@ struct Known {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Life {
     pid: u32,
-    /// As the engine has counted, which begins anew when somebody else starts the container.
+    /// As the engine has counted, which begins anew when another program starts the container.
     restart_count: u64,
 }
 

@@ -43,14 +43,14 @@ impl Seen {
         self.targets.get(&(application_id, address.parse().ok()?))
     }
 
-    /// Nobody asked for anything in this time.
+    /// No visitor asked for anything in this time.
     pub fn nothing(&self) -> Visits {
         Visits { watched_ms: self.watched_ms, ..Visits::default() }
     }
 }
 
 impl Watch {
-    /// None when the edge does not answer, and the first time: what was asked for while nobody watched is nobody's.
+    /// None when the edge does not answer, and the first time: what was asked for while no server watched is counted for no time.
     pub async fn ask(&mut self, app: &App) -> Option<Seen> {
         let stats = edge::stats(&app.config.data_dir).await.ok()?;
         let (now, counters) = (Instant::now(), Counters::new(&stats));

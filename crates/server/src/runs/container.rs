@@ -92,7 +92,7 @@ fn described(host: &Host, network: &Network, row: Container, subject: Subject, r
     specification.labels.insert(RUN_LABEL.into(), run.id.to_string());
     let options = &mut specification.options;
     (options.entrypoint, options.arguments) = (None, None);
-    // It serves nobody, so nobody asks it whether it is well.
+    // It serves no visitors, so it is not asked whether it is well.
     options.health = Some(HealthTest { test: vec!["NONE".to_owned()], ..HealthTest::default() });
     Ok(Prepared { container: row, specification, subject })
 }

@@ -97,7 +97,7 @@ impl<'a> Order<'a> {
         Ok(order)
     }
 
-    /// As far as the domains are known already: what depends on shared variables, or on a domain that is not chosen yet, is claimed by nobody.
+    /// As far as the domains are known already: what depends on shared variables, or on a domain that is not chosen yet, is not claimed yet.
     async fn claim(&self, app: &App, authority: &Authority) -> Result<HashMap<String, Owners>> {
         let usual = format!("{}.{}", label(&self.name), app.config.base_domain);
         let domain = self.domain.as_deref().unwrap_or(&usual);

@@ -246,7 +246,7 @@ async fn an_update_is_offered_field_by_field(server: TestServer) {
     assert_eq!(offer["problems"], json!(["variables.title: is required; give a value"]));
     let message = server.post(&path, json!({})).by(&admin).fails(400, "invalid_request").await;
     assert_eq!(offer["problems"], json!([message]), "the update is refused for what the offer says");
-    // Nobody may run what needs host access without having it.
+    // What needs host access is run by those alone who have it.
     let asking =
         newer.replace("restart: unless-stopped", "privileged: true").replace("is_required: true", "default: x");
     server.rewrite(&admin, "wiki", &asking).await;

@@ -105,7 +105,7 @@ async fn secrets_stay_secret_when_unmarked(server: TestServer) {
     let body = json!({ "variables": { "KEY": "********" }, "secret_names": [] });
     let message = server.put(PATH, body).by(&ada).fails(400, "invalid_request").await;
     assert!(message.starts_with("secret_names: KEY stays secret as long as it keeps its value"), "{message}");
-    // Nobody needs to remember the mark in another environment.
+    // The mark need not be remembered in another environment.
     let body = json!({ "environment": "staging", "variables": { "KEY": "of-staging" } });
     let seen = server.share(&ada, body).await;
     assert_eq!((&seen["variables"], &seen["secret_names"]), (&json!({ "KEY": "********" }), &json!(["KEY"])));

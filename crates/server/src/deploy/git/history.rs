@@ -36,7 +36,7 @@ pub async fn fetch(run: &GitRun<'_>) -> Result<String, FetchError> {
 }
 
 /// Leaves this of what was fetched. The commit is checked out there by itself, without a branch. To git the files that are in Git LFS are
-/// unchanged: whoever builds may not have the program that compares them.
+/// unchanged: the server that builds may not have the program that compares them.
 pub async fn keep(run: &GitRun<'_>, hash: &str, in_lfs: &[PathBuf]) -> Result<(), FetchError> {
     if run.run(&["for-each-ref", "--count=1", "refs/heads"]).await?.is_empty() {
         on_disk(run, keep_tags_only).await?;

@@ -204,7 +204,7 @@ async fn they_count_with_the_repository() {
     assert!(matches!(error, FetchError::TooLarge { .. }), "{error:?}");
 }
 
-/// `.lfsconfig` is the word of whoever can write to the repository.
+/// `.lfsconfig` is the word of those who can write to the repository.
 #[tokio::test]
 async fn no_other_server_is_called_than_the_rules_allow() {
     let server = GitServer::start().with_token("sesame");

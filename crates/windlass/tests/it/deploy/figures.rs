@@ -177,7 +177,7 @@ async fn a_server_that_was_down_leaves_a_gap() {
     let line = told["lines"]["requests"].as_array().expect("a line").clone();
     let first = line.iter().position(|number| !number.is_null()).expect("a point");
     assert!(line[first..].iter().any(Value::is_null), "{line:?}");
-    assert!(sum(&told, "requests") < f64::from(visits), "what nobody watched is nobody's: {line:?}");
+    assert!(sum(&told, "requests") < f64::from(visits), "what no server watched is not counted: {line:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

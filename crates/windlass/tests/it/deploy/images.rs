@@ -53,7 +53,7 @@ fn of_services(platform: &Platform, name: &str, image: &str) -> Value {
     services
 }
 
-/// The token of somebody with an organization of their own, which has no host access.
+/// The token of a user with an organization of their own, which has no host access.
 fn registered(platform: &Platform, email: &str) -> String {
     let body = json!({ "email": email, "password": "correct horse" }).to_string();
     token_in(&platform.process().request("POST", "/auth/register", "", &body))
@@ -183,7 +183,7 @@ async fn a_tag_that_moved_is_deployed_by_itself() {
     until("the plan knows", async || (plan(&platform, &id)["effect"] == "build").then_some(())).await;
     // Checks of a second each would have found it.
     tokio::time::sleep(std::time::Duration::from_secs(3)).await;
-    assert_eq!(newest_deployment(&platform.application(&id)), newest, "nobody asked for it");
+    assert_eq!(newest_deployment(&platform.application(&id)), newest, "it was not asked for");
     assert_eq!(platform.visit(HOST, "/").await.1, "v2");
 }
 

@@ -124,7 +124,7 @@ async fn the_server_may_die_at_each_step_of_a_run() {
     }
 }
 
-/// What nobody can know is told.
+/// What cannot be known is told.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_container_vanished_is_interrupted_and_not_run_again() {
     let mut platform = Platform::start().await;

@@ -29,7 +29,7 @@ impl Registry {
         Self::with(false)
     }
 
-    /// One that gives images to nobody else.
+    /// One that gives images to no other user.
     pub fn private() -> Self {
         Self::with(true)
     }
@@ -99,7 +99,7 @@ impl Registry {
         self.made.lock().unwrap().iter().any(|id| all.contains(id.as_str()))
     }
 
-    /// Nobody can reach it any more.
+    /// It cannot be reached any more.
     pub fn stop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

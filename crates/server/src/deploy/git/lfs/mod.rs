@@ -1,5 +1,5 @@
 //! Files whose contents are in Git LFS: the tree has pointers to them, and their contents are fetched into its place over the protocol of
-//! Git LFS. The program git-lfs is not used: it follows redirects and reads settings of the repository where nobody can look at the
+//! Git LFS. The program git-lfs is not used: it follows redirects and reads settings of the repository where the server cannot look at the
 //! addresses that it calls.
 
 mod batch;
