@@ -23,6 +23,8 @@ use session::Session;
 
 /// How often the engine is sent the context of one build.
 const TRIES: usize = 5;
+const LOST_CONTEXT: &str = "The engine has lost what it was sent, and is sent it again.";
+const MISSED_PROGRAM: &str = "The engine did not find the program of a step, and is asked once more.";
 
 pub struct Build {
     /// The folder that is sent to the engine, without `.git` and what `.dockerignore` names.
@@ -96,14 +98,17 @@ impl Docker {
     /// Builds and tags an image and gives its id. It takes as long as it takes; dropping the future ends the build.
     pub async fn build(&self, build: Build, lines: mpsc::Sender<PrintedLine>) -> Result<String> {
         require_inside(build.dockerfile.path())?;
+        let mut has_missed_program = false;
         for _ in 1..TRIES {
-            match self.try_build(&build, &lines).await {
-                Err(error) if has_lost_context(&error) => {
-                    let text = "The engine has lost what it was sent, and is sent it again.".to_owned();
-                    give(&lines, PrintedLine { stream: Stream::Note, text }).await;
+            let text = match self.try_build(&build, &lines).await {
+                Err(error) if has_lost_context(&error) => LOST_CONTEXT,
+                Err(error) if !has_missed_program && misses_program(&error) => {
+                    has_missed_program = true;
+                    MISSED_PROGRAM
                 }
                 built => return built,
-            }
+            };
+            give(&lines, PrintedLine { stream: Stream::Note, text: text.to_owned() }).await;
         }
         self.try_build(&build, &lines).await
     }
@@ -137,6 +142,13 @@ impl Docker {
 fn has_lost_context(error: &Error) -> bool {
     let Error::BuildFailed { message, .. } = error else { return false };
     message.contains("build-context-") && message.contains("context not found")
+}
+
+/// An engine (20.10, on a machine whose disk was busy) has begun a step without the files of the steps before it: its shell, which
+/// had run the step before, was not there. A Dockerfile whose program is really missing fails again at once.
+fn misses_program(error: &Error) -> bool {
+    let Error::BuildFailed { message, .. } = error else { return false };
+    message.contains("unable to start container process: exec: ") && message.contains(": no such file or directory")
 }
 
 fn require_inside(dockerfile: &str) -> Result<()> {

@@ -113,6 +113,18 @@ async fn a_failing_step_is_named_once_with_its_exit_code_and_its_last_lines() {
     assert_eq!(lines.last().unwrap().text, format!("[3/4] {step} ERROR: exit code 42"));
 }
 
+/// Once more only: it may have been the engine's fault, and is most often the Dockerfile's.
+#[tokio::test]
+async fn a_step_whose_program_is_missing_is_tried_again_once() {
+    let world = World::new().await;
+    let folder = world.context(&[("Dockerfile", "FROM scratch\nCOPY Dockerfile /\nRUN true\n")]);
+    let (result, lines) = world.build(world.build_of(folder)).await;
+    let Err(Error::BuildFailed { step, message, .. }) = result else { panic!("{result:?}") };
+    assert!(step.ends_with("RUN true") && message.contains("/bin/sh"), "{step}: {message}");
+    let told = "The engine did not find the program of a step, and is asked once more.";
+    assert_eq!(texts(&lines).iter().filter(|line| **line == told).count(), 1, "{lines:?}");
+}
+
 #[tokio::test]
 async fn what_a_reason_shows_of_a_long_command_and_long_lines_is_bounded() {
     let world = World::new().await;

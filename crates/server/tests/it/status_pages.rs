@@ -1,6 +1,7 @@
 //! Status pages: who decides what the public sees, and that it sees nothing else, and nothing old.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -17,8 +18,8 @@ use crate::uptime::Checked;
 use crate::walk::{Operation, World};
 
 on_both_databases!(
-    server: a_page_shows_what_was_chosen, a_page_follows_the_states, texts_of_people_are_inert, what_was_shown_before_is_never_served,
-    a_page_has_a_domain_as_an_application_has, only_own_applications_are_shown, what_cannot_be_written_is_tried_again,
+    server: a_page_shows_what_was_chosen, a_page_follows_the_states, a_page_is_fresh, texts_of_people_are_inert,
+    what_was_shown_before_is_never_served, a_page_has_a_domain_as_an_application_has, only_own_applications_are_shown, what_cannot_be_written_is_tried_again,
     a_page_goes_with_what_it_is_about
 );
 on_both_databases!(kind: a_domain_is_kept_for_a_while);
@@ -121,6 +122,25 @@ async fn a_page_follows_the_states(server: TestServer) {
     assert!(shown().await.contains(">Paused<"));
     checked.set(json!({ "enabled": false })).await;
     assert!(shown().await.contains(">Not checked<"));
+}
+
+/// Visitors see how old it is, so it is written anew though nothing has changed.
+async fn a_page_is_fresh(server: TestServer) {
+    let checked = Checked::new(server).await;
+    let (server, ada) = (&checked.server, &checked.ada);
+    server.put(&of(ada), page("status.example.org", &[(checked.shop, "Shop")])).by(ada).ok().await;
+    let mut publisher = Publisher::default();
+    publisher.look(&server.app).await.unwrap();
+    let file = served(server, ada).await.unwrap().join("index.html");
+    std::fs::write(&file, "as it was").unwrap();
+    for (seconds, is_fresh) in [(40, false), (15, true)] {
+        // Not while the database is asked: its limits of time would be over at once.
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        tokio::time::resume();
+        publisher.look(&server.app).await.unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap() != "as it was", is_fresh, "{seconds} seconds later");
+    }
 }
 
 async fn texts_of_people_are_inert(server: TestServer) {
