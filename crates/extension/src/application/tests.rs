@@ -49,6 +49,8 @@ fn services_and_domains() {
     let routes = [route("wiki.example.org", "web", 80), route("admin.example.org", "admin", 81)];
     assert_eq!(stack.routes, routes);
     assert_eq!(stack.others("wiki.example.org").collect::<Vec<_>>(), [&routes[1]]);
+    // The text may name another main domain than the application has by now.
+    assert_eq!(stack.others("moved.example.org").collect::<Vec<_>>(), [&routes[1]]);
     // A blank domain is none.
     assert_eq!(stack_of(TEXT, "").unwrap().routes, routes[..1]);
 }

@@ -409,13 +409,14 @@ async fn secrets_are_in_no_refusal(server: TestServer) {
     server.extension(&admin, &text("wiki")).await;
     let made = server.make_of(&admin, "wiki", json!({ "variables": { "password": PASSWORD } })).await;
     let (id, path) = (id_of(&made), source_path(id_of(&made)));
-    // As a word and as a port, neither of which it can be, once as no secret any more for its author; and as one of another form.
+    // As a word; as an option that the refusal names and as a port, as no secret any more for its author; and as one of another form.
     let word = text("wiki").replace("restart: unless-stopped", "restart: \"{{ password }}\"");
-    let port = text("wiki")
-        .replace("port: \"{{ port }}\"", "port: \"{{ password }}\"")
-        .replace("type: secret", "type: string");
+    let public = text("wiki").replace("type: secret", "type: string");
+    let option = "restart: unless-stopped\n              security_opt: [\"{{ password }}\"]";
+    let option = public.replace("restart: unless-stopped", option);
+    let port = public.replace("port: \"{{ port }}\"", "port: \"{{ password }}\"");
     let key = text("wiki").replace("type: secret,", "type: secret, validation_pattern: \"[0-9]+\",");
-    for newer in [word, port, key] {
+    for newer in [word, option, port, key] {
         server.text_of_extension(&admin, "wiki", &newer).await;
         let offer = server.source(&admin, id).await;
         assert_eq!(offer["problems"].as_array().unwrap().len(), 1, "{offer}");
