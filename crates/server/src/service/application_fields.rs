@@ -1,4 +1,5 @@
-//! The fields of an application as a request wants them. The application itself is not written yet; what leans on a field, such as the hook of a connection, is brought into line.
+//! The fields of an application as a request wants them. The application itself is not written yet; what depends on a field, such as the
+//! hook of a connection, is changed with it.
 
 use windlass_api::{Can, Changes, Configuration, Given, GivenId, Triggers};
 use windlass_store::applications::Application;
